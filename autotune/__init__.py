@@ -1,0 +1,1 @@
+"""The tuner: sketches, cost model, search, measurement, log."""

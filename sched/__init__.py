@@ -1,0 +1,1 @@
+"""The language: expressions, operators, schedules, and their lowering to a kernel."""
