@@ -1,0 +1,269 @@
+"""Inputs and stages: the tensors of a workload, and the normal form of a definition.
+
+A stage owns at most one reduction. Its ``body`` says what is stored; where the body contains :class:`Result`, the
+value of the reduction stands. ``relu(sum(A * B) + bias)`` is one stage: the reduction is ``sum(A * B)``, the body
+``relu(result + bias)``, and the body runs where the reduction ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from loopwright.sched import dtypes
+from loopwright.sched.errors import DefinitionError, ExpressionTypeError
+from loopwright.sched.expr import Axis, Expr, ExprLike, Load, Reduce, Result, rewrite, substitute, walk, wrap
+from loopwright.sched.interval import index_range
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?\Z")
+
+
+def check_name(name: object, what: str) -> str:
+    """Return ``name`` if it can name an input, a stage or an axis."""
+    if not isinstance(name, str) or not _NAME.match(name):
+        raise DefinitionError(f"{what}: {name!r} is no name; use letters, digits and _, starting with a letter")
+    return name
+
+
+def check_shape(shape: object, what: str) -> tuple[int, ...]:
+    """Return ``shape`` as a tuple of sizes; a single int is a shape of one dimension."""
+    dims = (shape,) if isinstance(shape, int) else tuple(shape) if isinstance(shape, Iterable) else None
+    if dims is None or isinstance(shape, str):
+        raise DefinitionError(f"{what}: the shape {shape!r} is no tuple of sizes")
+    for size in dims:
+        if isinstance(size, bool) or not hasattr(size, "__index__") or isinstance(size, Expr):
+            raise DefinitionError(f"{what}: the size {size!r} in shape {dims!r} is no integer")
+        if int(size) < 0:
+            raise DefinitionError(f"{what}: the size {int(size)} in shape {dims!r} is negative")
+    return tuple(int(size) for size in dims)
+
+
+class Tensor:
+    """What an input and a stage have in common: a name, a shape, a dtype, and elements ``T[i, j]``."""
+
+    name: str
+    dtype: str
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        raise NotImplementedError
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> Load:
+        """The element at ``indices``: one integer expression for each dimension.
+
+        Raises:
+            DefinitionError: wrong number of indices, an index that is no integer, a constant index out of range.
+        """
+        if isinstance(indices, (slice, list)) or indices is None or indices is Ellipsis:
+            raise DefinitionError(f"{self.name}[...]: an element has one integer index for each dimension; slices and lists are not elements")
+        items = indices if isinstance(indices, tuple) else (indices,)
+        if len(items) != self.ndim:
+            raise DefinitionError(f"{self.name} has {self.ndim} dimensions {self.shape}, but {len(items)} indices were given")
+        exprs = tuple(self._index(item, dim) for dim, item in enumerate(items))
+        return Load(self, exprs, self.dtype)
+
+    def _index(self, item: ExprLike, dim: int) -> Expr:
+        where = f"{self.name}, index {dim}"
+        try:
+            index = wrap(item, where=where)
+        except ExpressionTypeError as error:
+            raise DefinitionError(str(error)) from None
+        if not dtypes.is_integer(index.dtype):
+            raise DefinitionError(f"{where}: `{index}` is {index.dtype}; an index is an integer, see lw.cast('int32', ...)")
+        return index
+
+    def __iter__(self) -> None:
+        raise ExpressionTypeError(f"{self.name} is a tensor being defined; its elements are written {self.name}[i, ...] and cannot be iterated over")
+
+    def __bool__(self) -> bool:
+        raise ExpressionTypeError(f"{self.name} is a tensor being defined; it has no truth value")
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+
+def _tensor(cls: type) -> type:
+    return dataclass(frozen=True, eq=False, repr=False)(cls)
+
+
+@_tensor
+class Input(Tensor):
+    """An array that the caller passes in."""
+
+    name: str
+    dims: tuple[int, ...]
+    dtype: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the dimensions."""
+        return self.dims
+
+    def __repr__(self) -> str:
+        return f"<input {self.name} {self.dtype}{list(self.shape)}>"
+
+
+@_tensor
+class Stage(Tensor):
+    """One named definition: for every point of ``axes``, the value of ``body``."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    body: Expr
+    reduce: Reduce | None
+    dtype: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents of the axes."""
+        return tuple(axis.extent for axis in self.axes)
+
+    @property
+    def reduce_axes(self) -> tuple[Axis, ...]:
+        """The reduction axes, in the order written; empty without a reduction."""
+        return self.reduce.axes if self.reduce is not None else ()
+
+    @property
+    def all_axes(self) -> tuple[Axis, ...]:
+        """Axes, then reduction axes: the loops of the stage before any directive."""
+        return self.axes + self.reduce_axes
+
+    def __repr__(self) -> str:
+        return f"<stage {self.name} {self.dtype}{list(self.shape)}>"
+
+
+def make_stage(name: str, axes: tuple[Axis, ...], value: Expr, dtype: str | None = None) -> Stage:
+    """Bring a definition into normal form: at most one reduction in a stage, others hoisted into stages of their own.
+
+    Raises:
+        DefinitionError: an axis that belongs to no loop of the stage, two axes of one name, an index that can leave
+            its tensor.
+    """
+    value = wrap(value)
+    if dtype is not None and value.dtype != dtype:
+        from loopwright.sched.expr import cast
+
+        value = cast(dtype, value)
+    value = _hoist(name, axes, value)
+    found = _outermost(value)
+    own = found[0] if found else None
+    if own is None:
+        stage = Stage(name, axes, value, None, value.dtype)
+    else:
+        # Fresh reduction axes: one reduce_axis object may serve several reductions of the user's.
+        fresh = {axis: Axis(axis.name, axis.extent, True) for axis in own.axes}
+        reduce = Reduce(own.op, substitute(own.value, dict(fresh)), tuple(fresh.values()), own.dtype)
+        body = rewrite(value, lambda e: Result(own.dtype) if e is own else None)
+        stage = Stage(name, axes, body, reduce, value.dtype)
+    check_axes(stage)
+    check_indices(stage)
+    return stage
+
+
+def _outermost(value: Expr) -> list[Reduce]:
+    """The distinct reductions of an expression that stand in no other reduction."""
+    found: list[Reduce] = []
+
+    def visit(e: Expr) -> Expr | None:
+        if isinstance(e, Reduce):
+            if not any(e is other for other in found):
+                found.append(e)
+            return e
+        return None
+
+    rewrite(value, visit)
+    return found
+
+
+def _hoist(name: str, axes: tuple[Axis, ...], value: Expr) -> Expr:
+    """Move every reduction but a lone unnamed one into a stage of its own, inner ones first."""
+    outer = _outermost(value)
+    nested = {id(r): _outermost(r.value) for r in outer}
+    alone = len(outer) == 1 and outer[0].name is None
+    counts: dict[str, int] = {}
+    replaced: dict[int, Expr] = {}
+
+    def stage_of(reduce: Reduce, scope: tuple[Axis, ...]) -> Expr:
+        number = counts.get(reduce.op, 0)
+        counts[reduce.op] = number + 1
+        inner = _replace(reduce, {id(r): stage_of(r, scope + reduce.axes) for r in _outermost(reduce.value)})
+        used = {id(e) for e in walk(inner.value) if isinstance(e, Axis)}
+        bound = {id(axis) for axis in inner.axes}  # an axis the reduction runs over is its own, even if an outer one shares it
+        mine = tuple(axis for axis in scope if id(axis) in used - bound)
+        fresh = {axis: Axis(axis.name, axis.extent) for axis in mine}
+        body = Reduce(inner.op, substitute(inner.value, dict(fresh)), inner.axes, inner.dtype)
+        stage = make_stage(reduce.name or f"{name}.{reduce.op}{number}", tuple(fresh.values()), body)
+        return stage[tuple(mine)]
+
+    for reduce in outer:
+        if alone:
+            replaced.update({id(r): stage_of(r, axes + reduce.axes) for r in nested[id(reduce)]})
+        else:
+            replaced[id(reduce)] = stage_of(reduce, axes)
+    return rewrite(value, lambda e: _swap(e, replaced))
+
+
+def _swap(e: Expr, replaced: dict[int, Expr]) -> Expr | None:
+    if id(e) in replaced:
+        return replaced[id(e)]
+    return None
+
+
+def _replace(reduce: Reduce, replaced: dict[int, Expr]) -> Reduce:
+    if not replaced:
+        return reduce
+    return Reduce(reduce.op, rewrite(reduce.value, lambda e: _swap(e, replaced)), reduce.axes, reduce.dtype, reduce.name)
+
+
+def check_axes(stage: Stage) -> None:
+    """Refuse axes of one name, and axes that no loop of the stage runs over."""
+    names = [axis.name for axis in stage.all_axes]
+    for name in names:
+        if names.count(name) > 1:
+            raise DefinitionError(f"stage {stage.name}: two axes are named {name!r}; give each its own name")
+    spatial = {id(axis) for axis in stage.axes}
+    reducing = spatial | {id(axis) for axis in stage.reduce_axes}
+    parts = [(stage.body, spatial)] + ([(stage.reduce.value, reducing)] if stage.reduce is not None else [])
+    for expr, allowed in parts:
+        for e in walk(expr):
+            if isinstance(e, Axis) and id(e) not in allowed:
+                hint = "write lw.sum(..., over=" + e.name + ") or another reduction around it" if e.reduce else "use the axes the function is given"
+                raise DefinitionError(f"stage {stage.name}: the axis {e.name} stands outside every loop that runs over it; {hint}")
+
+
+def check_indices(stage: Stage) -> None:
+    """Refuse a load whose index is known to leave the tensor, unless a select decides whether it is read."""
+
+    def visit(expr: Expr, guarded: bool) -> None:
+        from loopwright.sched.expr import Select, children
+
+        if isinstance(expr, Load) and not guarded:
+            for dim, (index, size) in enumerate(zip(expr.indices, expr.tensor.shape, strict=True)):
+                span = index_range(index)
+                if span is not None and size > 0 and (span[0] < 0 or span[1] >= size):
+                    raise DefinitionError(
+                        f"stage {stage.name}: `{expr}` reads {expr.tensor.name} at index {dim} from {span[0]} to {span[1]}, "
+                        f"outside 0..{size - 1};\n"
+                        "guard it with lw.select(inside, ..., otherwise), or clamp the index with lw.min and lw.max"
+                    )
+        if isinstance(expr, Select):
+            visit(expr.cond, guarded)
+            visit(expr.a, True)
+            visit(expr.b, True)
+            return
+        for child in children(expr):
+            visit(child, guarded)
+
+    if any(axis.extent == 0 for axis in stage.all_axes):
+        return
+    visit(stage.body, False)
+    if stage.reduce is not None:
+        visit(stage.reduce.value, False)
