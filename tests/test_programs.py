@@ -1,0 +1,34 @@
+"""The programs in examples/ run as they stand: each is a promise of how Loopwright reads to a user."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = ["quickstart.py", "tune_knobs.py", "from_tvm.py", "command_line.sh"]
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_runs_as_it_stands(program: str, root: Path, tmp_path: Path) -> None:
+    path = root / "examples" / program
+    command = ["bash", str(path)] if path.suffix == ".sh" else [sys.executable, str(path)]
+    # The scripts of this environment come first on the path, as after activating it.
+    scripts = str(Path(sys.executable).parent)
+    environment = {**os.environ, "PATH": os.pathsep.join([scripts, os.environ["PATH"]])}
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=280,
+    )
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.splitlines()[-1] == "ok", done.stdout
