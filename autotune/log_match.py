@@ -1,0 +1,120 @@
+"""May a record that was measured on one target be used on another, and what is to be said about it?
+
+Targets are compared in their JSON form (``{"kind": "cpu", "mcpu": "znver3", "cores": 2, ...}``), so that a log can
+be looked into without the machine, or the compiler, that it was written for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from loopwright.sched.errors import LogError
+
+
+class HasTargetJson(Protocol):
+    """Anything that can say its target in JSON form, like :class:`loopwright.sched.target.Target`."""
+
+    def to_json(self) -> Any:
+        """Return the JSON object of the target."""
+
+
+TargetLike: TypeAlias = Mapping[str, Any] | HasTargetJson
+
+
+@dataclass(frozen=True)
+class TargetMatch:
+    """How a record's target compares with the one asked for.
+
+    ``obstacle`` says why the record cannot be used (None: it can), ``differences`` what else differs, ``rank`` how
+    far off the target is: 0 the same, 1 the same processor, 2 another one that can run it.
+    """
+
+    obstacle: str | None
+    differences: tuple[str, ...]
+    rank: int
+
+    @property
+    def compatible(self) -> bool:
+        """Whether the record can be used."""
+        return self.obstacle is None
+
+    @property
+    def same(self) -> bool:
+        """Whether the targets are equal in all that bears on speed."""
+        return self.compatible and not self.differences
+
+
+def target_json(target: TargetLike) -> dict[str, Any]:
+    """Return the JSON object of a target given as an object, a mapping or JSON text.
+
+    Errors:
+        LogError: it has no "kind".
+    """
+    value: Any = target if isinstance(target, Mapping) else target.to_json()
+    if isinstance(value, str):
+        value = json.loads(value)
+    if not isinstance(value, Mapping) or not isinstance(value.get("kind"), str):
+        raise LogError(f'{value!r} is no target: an object with a "kind" is expected, such as {{"kind": "cpu"}}')
+    return dict(value)
+
+
+def target_text(target: Mapping[str, Any]) -> str:
+    """Return a target in a few words.
+
+    Example:
+        >>> target_text({"kind": "cpu", "mcpu": "znver3", "cores": 2})
+        'cpu znver3, 2 cores'
+    """
+    words = [str(target.get("kind")), *(str(target[key]) for key in ("mcpu", "arch") if target.get(key))]
+    text = " ".join(words)
+    return f"{text}, {_cores(target['cores'])}" if target.get("cores") else text
+
+
+def compare_targets(recorded: Mapping[str, Any], wanted: Mapping[str, Any]) -> TargetMatch:
+    """Compare a record's target with the wanted one.
+
+    The kind must be the same, and the wanted target must have every CPU feature that the record's lists. Where a
+    list is missing, only the same processor name is known to be good enough.
+
+    Example:
+        >>> compare_targets({"kind": "cpu", "cores": 8}, {"kind": "cpu", "cores": 2}).differences
+        ('8 cores (here 2)',)
+    """
+    if recorded.get("kind") != wanted.get("kind"):
+        return TargetMatch(f"for {recorded.get('kind')}, not {wanted.get('kind')}", (), 3)
+    processor, here = recorded.get("mcpu"), wanted.get("mcpu")
+    obstacle = _missing_features(recorded, wanted, same_processor=processor == here)
+    if obstacle is not None:
+        return TargetMatch(obstacle, (), 3)
+    differences = []
+    if processor != here:
+        differences.append(f"{processor or 'any processor'} (here {here or 'any processor'})")
+    if recorded.get("cores") != wanted.get("cores"):
+        differences.append(f"{_cores(recorded.get('cores'))} (here {wanted.get('cores') or 'not said'})")
+    for key in sorted(recorded.keys() & wanted.keys() - {"kind", "mcpu", "cores", "features"}):
+        if recorded[key] != wanted[key]:
+            differences.append(f"{key} {recorded[key]} (here {wanted[key]})")
+    rank = 0 if not differences else 1 if processor == here else 2
+    return TargetMatch(None, tuple(differences), rank)
+
+
+def _missing_features(
+    recorded: Mapping[str, Any], wanted: Mapping[str, Any], *, same_processor: bool
+) -> str | None:
+    needed, have = recorded.get("features"), wanted.get("features")
+    if needed is None or have is None:
+        needs_nothing = not needed and recorded.get("mcpu") is None
+        if same_processor or needs_nothing:
+            return None
+        return f"for {recorded.get('mcpu')}, and it is not known whether {wanted.get('mcpu')} has all its features"
+    missing = sorted(set(needed) - set(have))
+    if not missing:
+        return None
+    return f"needs {', '.join(missing[:4])}{' ...' if len(missing) > 4 else ''}, which this target lacks"
+
+
+def _cores(count: Any) -> str:
+    return "core count not said" if not count else "1 core" if count == 1 else f"{count} cores"

@@ -1,0 +1,215 @@
+"""What the command line does with logs: merge, best, show, check."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from loopwright.autotune.log_match import target_text
+from loopwright.autotune.log_read import Entry, Problem, Snapshot, foreign_reason, read_log
+from loopwright.autotune.log_write import replaced
+from loopwright.autotune.record import Record, workload_label
+from loopwright.sched.errors import LogError
+
+PathLike: TypeAlias = "str | os.PathLike[str]"
+_Group: TypeAlias = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What ``merge`` or ``best`` wrote: how many records, how many they dropped, and the lines they could not use."""
+
+    path: Path
+    records: int
+    dropped: int
+    problems: tuple[Problem, ...]
+
+
+@dataclass
+class Row:
+    """All trials of one workload on one target, summed up for a table."""
+
+    workload: str
+    name: str
+    args: dict[str, Any]
+    target: dict[str, Any]
+    trials: int = 0
+    ok: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    """Cause -> number of failed trials."""
+    best_seconds: float | None = None
+    """The least time of a verified record, on all cores."""
+    best_screen: float | None = None
+    """The least time of any good record, on one core."""
+
+    @property
+    def label(self) -> str:
+        """The workload as ``name(arg=value, ...)``."""
+        return workload_label(self.name, self.args)
+
+    @property
+    def target_label(self) -> str:
+        """The target in a few words."""
+        return target_text(self.target)
+
+    def add(self, record: Record) -> None:
+        """Count one more record."""
+        self.trials += 1
+        if not record.ok:
+            self.failures[record.cause or "unknown"] += 1
+            return
+        self.ok += 1
+        if record.verified:
+            self.best_seconds = _least(self.best_seconds, record.seconds)
+        self.best_screen = _least(self.best_screen, record.screen)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a log holds: one row for each workload and target, in order of appearance, and its bad lines."""
+
+    path: Path
+    rows: tuple[Row, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def records(self) -> int:
+        """The number of records."""
+        return sum(row.trials for row in self.rows)
+
+    @property
+    def sound(self) -> bool:
+        """Whether every line is a record."""
+        return not self.problems
+
+
+def show(path: PathLike) -> Report:
+    """Sum up a log.
+
+    Errors:
+        LogError: there is no such file, it cannot be read, or it is no tuning log.
+    """
+    snapshot = read_log(path)
+    rows: dict[_Group, Row] = {}
+    for entry in snapshot.entries():
+        record = entry.record
+        row = rows.get(_group(record))
+        if row is None:
+            row = rows[_group(record)] = Row(record.workload, record.name, record.args, record.target)
+        row.add(record)
+    _require_log(snapshot, bool(rows))
+    return Report(snapshot.path, tuple(rows.values()), tuple(snapshot.problems))
+
+
+def check(path: PathLike) -> tuple[Problem, ...]:
+    """Return every line that is no usable record, with the reason; an empty tuple for a sound log.
+
+    Errors:
+        LogError: there is no such file, it cannot be read, or it is no tuning log.
+    """
+    return show(path).problems
+
+
+def merge(paths: Sequence[PathLike], out: PathLike, *, overwrite: bool = False) -> Written:
+    """Write the records of several logs into one, in order; of lines that are the same to the byte, one is kept.
+
+    Lines are copied as they stand, with fields this version does not know, and lines of a newer Loopwright too;
+    damaged lines are left out and reported. ``out`` may be one of ``paths``.
+
+    Errors:
+        LogError: a file cannot be read or is no tuning log; ``out`` cannot be written, or exists and is not among
+            ``paths`` (its records would be lost; ``overwrite=True`` allows that).
+    """
+    out = Path(out)
+    _require_paths(paths)
+    if not overwrite and not _among(out, paths) and out.exists() and out.stat().st_size:
+        raise LogError(
+            f"{out} exists, and its records would be lost; name it among the logs to merge, or remove it first"
+        )
+    _refuse_foreign(out)
+    lines: dict[bytes, None] = {}
+    total, problems = 0, list[Problem]()
+    with replaced(out) as chunks:
+        for snapshot in map(read_log, paths):
+            for raw in _kept_lines(snapshot):
+                total += 1
+                lines.setdefault(raw)
+            problems += snapshot.problems
+        chunks += (raw + b"\n" for raw in lines)
+    return Written(out, len(lines), total - len(lines), tuple(problems))
+
+
+def best(paths: Sequence[PathLike], out: PathLike) -> Written:
+    """Write one record for each workload and target: the verified one with the least ``seconds``.
+
+    This is the log to deploy or to commit. A workload with no such record is left out.
+
+    Errors:
+        LogError: a file cannot be read or is no tuning log; ``out`` cannot be written, is one of ``paths``, or is
+            a file of another kind.
+    """
+    out = Path(out)
+    _require_paths(paths)
+    if _among(out, paths):
+        raise LogError(f"{out} is read and would lose its other records; name another file for the best ones")
+    _refuse_foreign(out)
+    winners: dict[_Group, Entry] = {}
+    total, problems = 0, list[Problem]()
+    for snapshot in map(read_log, paths):
+        found = False
+        for entry in snapshot.entries():
+            found = True
+            total += 1
+            if entry.record.verified and entry.record.seconds is not None:
+                held = winners.setdefault(_group(entry.record), entry)
+                if entry.record.seconds < (held.record.seconds or 0.0):
+                    winners[_group(entry.record)] = entry
+        _require_log(snapshot, found)
+        problems += snapshot.problems
+    with replaced(out) as chunks:
+        chunks += (entry.raw + b"\n" for entry in winners.values())
+    return Written(out, len(winners), total - len(winners), tuple(problems))
+
+
+def _kept_lines(snapshot: Snapshot) -> Iterable[bytes]:
+    """Yield the lines worth keeping, in order: records, and what a newer Loopwright wrote."""
+    good = {entry.line: entry.raw for entry in snapshot.entries()}
+    newer = {problem.line for problem in snapshot.problems if problem.newer}
+    _require_log(snapshot, bool(good))
+    if newer:
+        good |= {number: raw for number, raw in enumerate(snapshot.data.split(b"\n"), 1) if number in newer}
+    return (good[number].rstrip(b"\r") for number in sorted(good))
+
+
+def _group(record: Record) -> _Group:
+    """Records are comparable if workload and target are equal in all that is recorded of them."""
+    return record.workload, json.dumps(record.target, sort_keys=True)
+
+
+def _require_log(snapshot: Snapshot, found: bool) -> None:
+    if not found:
+        snapshot.require_log()
+
+
+def _require_paths(paths: Sequence[PathLike]) -> None:
+    if isinstance(paths, (str, bytes)) or not paths:
+        raise LogError("at least one tuning log must be named, in a list")
+
+
+def _among(out: Path, paths: Sequence[PathLike]) -> bool:
+    return any(os.path.realpath(out) == os.path.realpath(path) for path in paths)
+
+
+def _refuse_foreign(out: Path) -> None:
+    """An existing file is replaced only if it is a tuning log."""
+    if out.exists() and foreign_reason(read_log(out).data) is not None:
+        raise LogError(f"{out} exists and is not a tuning log; nothing was written to it")
+
+
+def _least(one: float | None, other: float | None) -> float | None:
+    return other if one is None else one if other is None else min(one, other)

@@ -1,0 +1,206 @@
+"""From a log to the record to build from, or a precise word on why there is none.
+
+Needs the standard library only: a deployment looks up schedules without the tuner's packages.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from loopwright.autotune.log import TuningLog
+from loopwright.autotune.log_match import (
+    TargetLike,
+    TargetMatch,
+    compare_targets,
+    target_json,
+    target_text,
+)
+from loopwright.autotune.log_near import nearest
+from loopwright.autotune.log_read import Entry, Snapshot, read_log
+from loopwright.autotune.record import Record, workload_label
+
+LogLike: TypeAlias = "str | os.PathLike[str] | TuningLog | Snapshot"
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a kernel's schedule comes from; ``str()`` of it is the sentence for a reader.
+
+    On a hit ``record`` and ``line`` are set; on a miss they are None, and ``reason`` says what the log has instead.
+    """
+
+    log: Path | None
+    workload: str
+    """The workload looked for, as ``name(arg=value, ...)``."""
+    target: str
+    """The target looked for, in words."""
+    record: Record | None = None
+    line: int | None = None
+    differences: tuple[str, ...] = ()
+    """How the record's target differs from the one looked for."""
+    reason: str | None = None
+
+    @property
+    def tuned(self) -> bool:
+        """Whether a record was found."""
+        return self.record is not None
+
+    def __str__(self) -> str:
+        if self.record is None:
+            return f"default schedule for {self.workload} on {self.target}: {self.reason}"
+        record = self.record
+        facts = [
+            f"trial {record.trial}" if record.trial is not None else "",
+            seconds_text(record.seconds) if record.seconds is not None else "",
+            record.time[:10],
+            f"on {record.device}" if record.device else "",
+            " ".join(f"{name} {version}" for name, version in record.versions.items()),
+        ]
+        text = f"{record.label} from {self.log}:{self.line} ({', '.join(filter(None, facts))})"
+        return f"{text}; measured on {'; '.join(self.differences)}" if self.differences else text
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """The answer of a log: the best record, or None, and the provenance either way."""
+
+    record: Record | None
+    provenance: Provenance
+
+    @property
+    def hit(self) -> bool:
+        """Whether a record was found."""
+        return self.record is not None
+
+
+def lookup(
+    log: LogLike,
+    workload: str,
+    target: TargetLike,
+    *,
+    name: str = "",
+    args: Mapping[str, Any] | None = None,
+) -> Lookup:
+    """Find the best verified record for exactly this workload and a compatible target.
+
+    Records of the same target (kind, processor, cores) come before those of others that this one can run: their
+    seconds are not comparable. Among equals the least ``seconds`` wins, then the earliest line.
+
+    Args:
+        log: a path; or a ``TuningLog``; or a ``Snapshot`` from ``read_log``, to look up many workloads at one reading.
+        workload: the workload's key.
+        target: the target to run on: a ``Target``, or its JSON object.
+        name, args: the workload's own, for messages and to find its nearest relatives.
+
+    Errors:
+        LogError: there is no file, it cannot be read, or it is no tuning log. A miss is no error.
+    """
+    snapshot = _snapshot(log)
+    wanted = target_json(target)
+    asked = workload_label(name, args or {}) if name else f"workload {workload[:12]}"
+    entries = list(snapshot.entries(workload))
+    unread = _unread(snapshot)
+    compared = [(entry, compare_targets(entry.record.target, wanted)) for entry in entries]
+    usable = [pair for pair in compared if pair[1].compatible and _is_candidate(pair[0].record)]
+    if usable:
+        entry, match = min(usable, key=_order)
+        provenance = Provenance(
+            snapshot.path, asked, target_text(wanted), entry.record, entry.line, match.differences
+        )
+        return Lookup(entry.record, provenance)
+    if entries:
+        reason = _unusable(compared, target_text(wanted))
+    else:
+        reason = _absent(snapshot, name, dict(args or {}))
+    return Lookup(None, Provenance(snapshot.path, asked, target_text(wanted), reason=reason + unread))
+
+
+def no_log(target: TargetLike, *, name: str = "", args: Mapping[str, Any] | None = None) -> Provenance:
+    """Return the provenance of a kernel that was built without a log."""
+    asked = workload_label(name, args or {})
+    return Provenance(None, asked, target_text(target_json(target)), reason="no tuning log was given")
+
+
+def seconds_text(seconds: float) -> str:
+    """Return a time with three digits and a fitting unit.
+
+    Example:
+        >>> seconds_text(0.00321), seconds_text(4.2e-05)
+        ('3.21 ms', '42 us')
+    """
+    for unit, scale in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if seconds * scale >= 1:
+            return f"{seconds * scale:.3g} {unit}" if seconds < 1000 else f"{seconds:.0f} s"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def _snapshot(log: LogLike) -> Snapshot:
+    if isinstance(log, Snapshot):
+        return log
+    return read_log(log.path if isinstance(log, TuningLog) else log)
+
+
+def _unread(snapshot: Snapshot) -> str:
+    """Mention the lines of the workload that could not be used."""
+    newer = sum(1 for problem in snapshot.problems if problem.newer)
+    damaged = len(snapshot.problems) - newer
+    text = f"; {_lines(damaged)} for it damaged (see `loopwright log show`)" if damaged else ""
+    return f"{text}; {_lines(newer)} for it written by a newer Loopwright" if newer else text
+
+
+def _is_candidate(record: Record) -> bool:
+    return record.verified and record.seconds is not None
+
+
+def _order(pair: tuple[Entry, TargetMatch]) -> tuple[int, float, int]:
+    entry, match = pair
+    return match.rank, entry.record.seconds or 0.0, entry.line
+
+
+def _unusable(compared: Sequence[tuple[Entry, TargetMatch]], wanted: str) -> str:
+    """Say what is wrong with the records that there are of the workload."""
+    here = [entry.record for entry, match in compared if match.compatible]
+    if not here:
+        others = Counter(
+            f"{target_text(entry.record.target)} ({match.obstacle})" for entry, match in compared
+        )
+        listed = "; ".join(f"{text}, {_records(count)}" for text, count in others.most_common(3))
+        more = f"; and {len(others) - 3} more" if len(others) > 3 else ""
+        return f"the log has it only for other targets: {listed}{more}"
+    causes = Counter(record.cause for record in here if not record.ok)
+    failures = ", ".join(f"{count} {cause}" for cause, count in causes.most_common())
+    good = sum(1 for record in here if record.ok)
+    if not good:
+        return f"all {_records(len(here))} of it in the log failed ({failures})"
+    text = f"none of the {_records(good)} of it in the log is verified and timed on all cores"
+    return f"{text}; others failed ({failures})" if failures else text
+
+
+def _absent(snapshot: Snapshot, name: str, args: dict[str, Any]) -> str:
+    """Say what the log has instead of a workload it does not know."""
+    firsts = [entry.record for entry in snapshot.one_of_each()]
+    if not firsts:
+        snapshot.require_log()
+        return "the log has no records"
+    same = [record for record in firsts if record.name == name and record.args == args]
+    if name and same:
+        return (
+            "the log has this name and these arguments, but for another formula (key "
+            f"{same[0].workload[:12]}): the definition, a shape or a dtype has changed since"
+        )
+    text = f"it is not in the log, which has {len(firsts)} workload{'s' if len(firsts) > 1 else ''}"
+    near = nearest(name, args, firsts)
+    return f"{text}; nearest: {', '.join(record.label for record in near)}" if near else text
+
+
+def _lines(count: int) -> str:
+    return "1 line" if count == 1 else f"{count} lines"
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count} records"
