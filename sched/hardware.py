@@ -1,0 +1,68 @@
+"""Facts about this host, read from the system without the compiler: CPU features, caches, cores."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from pathlib import Path
+
+# The names Linux gives x86 features, and LLVM's, where these differ.
+_LLVM_NAMES = {"pni": "sse3", "sse4_1": "sse4.1", "sse4_2": "sse4.2", "abm": "lzcnt"}
+_LLVM_NAMES |= {"avx512_vnni": "avx512vnni", "avx512_bf16": "avx512bf16", "avx512_fp16": "avx512fp16"}
+_LLVM_NAMES |= {"avx512_vbmi2": "avx512vbmi2", "avx512_bitalg": "avx512bitalg", "avx_vnni": "avxvnni"}
+_LLVM_NAMES |= {"avx512_vpopcntdq": "avx512vpopcntdq", "amx_tile": "amx-tile", "amx_int8": "amx-int8"}
+_LLVM_NAMES |= {"amx_bf16": "amx-bf16", "asimd": "neon", "asimddp": "dotprod", "asimdhp": "fullfp16"}
+
+# The features that decide which instructions code generation may use for arithmetic: those a kernel can require.
+TRACKED = frozenset(
+    "sse3 ssse3 sse4.1 sse4.2 popcnt lzcnt avx avx2 fma f16c bmi bmi2 movbe avxvnni "
+    "avx512f avx512bw avx512cd avx512dq avx512vl avx512vnni avx512bf16 avx512fp16 avx512vbmi avx512vbmi2 "
+    "avx512ifma avx512bitalg avx512vpopcntdq amx-tile amx-int8 amx-bf16 "
+    "neon dotprod fullfp16 sve sve2 bf16 i8mm".split()
+)
+
+# Conservative, for systems that say nothing about their caches.
+_DEFAULT_CACHES = {1: 32 * 1024, 2: 256 * 1024, 3: 2 * 1024 * 1024}
+
+
+@cache
+def cpu_features() -> frozenset[str]:
+    """The arithmetic features this host has, under LLVM's names."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return frozenset()
+    line = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
+    words = line.group(1).split() if line else []
+    names = {_LLVM_NAMES.get(word, word.replace("bmi1", "bmi")) for word in words}
+    return frozenset(names & TRACKED)
+
+
+def core_count() -> int:
+    """How many cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+@cache
+def cache_bytes(level: int) -> int:
+    """The size of a data cache of the first core, in bytes."""
+    for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        try:
+            found = int((folder / "level").read_text())
+            kind = (folder / "type").read_text().strip()
+            size = (folder / "size").read_text().strip()
+        except (OSError, ValueError):
+            continue
+        if found == level and kind in ("Data", "Unified"):
+            return _bytes(size)
+    return _DEFAULT_CACHES[level]
+
+
+def _bytes(text: str) -> int:
+    """Read ``"32K"`` or ``"16M"``."""
+    units = {"K": 1024, "M": 1024**2, "G": 1024**3}
+    return int(text[:-1]) * units[text[-1]] if text[-1] in units else int(text)

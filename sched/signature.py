@@ -1,0 +1,148 @@
+"""What a kernel takes and gives: names, shapes, dtypes and roles, in a form that travels with a library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from loopwright.sched.errors import BuildError, LoadError
+
+INPUT = "input"
+OUTPUT = "output"
+
+# DLPack's type code and width of each element type a kernel can take.
+DLPACK_CODES: dict[str, tuple[int, int]] = {
+    **{f"int{bits}": (0, bits) for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": (1, bits) for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": (2, bits) for bits in (16, 32, 64)},
+    "bool": (6, 8),
+    "bfloat16": (4, 16),
+    "float8_e4m3fn": (10, 8),
+    "float8_e5m2": (12, 8),
+}
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """The NumPy dtype of an element type; bfloat16 and float8 come from ``ml_dtypes``.
+
+    Raises:
+        BuildError: NumPy has no such type, or ``ml_dtypes`` is not installed.
+    """
+    try:
+        return np.dtype(name)
+    except TypeError:
+        pass
+    try:
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, name))
+    except ImportError:
+        raise BuildError(f"arrays of {name} need the package ml_dtypes: pip install ml_dtypes") from None
+    except AttributeError:
+        raise BuildError(f"NumPy has no dtype {name!r}") from None
+
+
+@dataclass(frozen=True)
+class Param:
+    """One array of a kernel.
+
+    >>> Param("A", (500, 200), "float32")
+    Param(name='A', shape=(500, 200), dtype='float32', role='input')
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    role: str = INPUT
+
+    @cached_property
+    def numpy(self) -> np.dtype[Any]:
+        """The element type as NumPy's dtype."""
+        return numpy_dtype(self.dtype)
+
+    @cached_property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return DLPACK_CODES[self.dtype][1] // 8
+
+    @cached_property
+    def nbytes(self) -> int:
+        """Bytes of the whole array."""
+        total = self.itemsize
+        for extent in self.shape:
+            total *= extent
+        return total
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The name of a kernel and its arrays; inputs are passed first, in order, then outputs.
+
+    >>> s = Signature("scale", (Param("A", (4,), "float32"), Param("B", (4,), "float32", "output")))
+    >>> print(s)
+    scale(A: float32[4]) -> B: float32[4]
+    >>> Signature.from_json(s.to_json()) == s
+    True
+    """
+
+    name: str
+    params: tuple[Param, ...]
+
+    @cached_property
+    def inputs(self) -> tuple[Param, ...]:
+        """The arrays a caller passes, in order."""
+        return tuple(p for p in self.params if p.role == INPUT)
+
+    @cached_property
+    def outputs(self) -> tuple[Param, ...]:
+        """The arrays a call fills, in order."""
+        return tuple(p for p in self.params if p.role == OUTPUT)
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """For each array in the order of a call (inputs, then outputs), its place in ``params``."""
+        places = range(len(self.params))
+        return tuple(sorted(places, key=lambda i: self.params[i].role == OUTPUT))
+
+    def __str__(self) -> str:
+        results = ", ".join(map(str, self.outputs))
+        if len(self.outputs) > 1:
+            results = f"({results})"
+        return f"{self.name}({', '.join(map(str, self.inputs))}) -> {results}"
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain value that :meth:`from_json` turns back into an equal signature."""
+        params = [[p.name, list(p.shape), p.dtype, p.role] for p in self.params]
+        return {"name": self.name, "params": params}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Signature:
+        """The signature that :meth:`to_json` wrote.
+
+        Raises:
+            LoadError: the value is no signature.
+        """
+        try:
+            params = tuple(_param(*row) for row in _rows(value["params"]))
+            return cls(str(value["name"]), params)
+        except (KeyError, TypeError, ValueError) as error:
+            raise LoadError(f"not a kernel's signature: {error!r}") from None
+
+
+def _rows(value: object) -> Iterable[Iterable[Any]]:
+    if not isinstance(value, (list, tuple)):
+        raise TypeError("params must be a list")
+    return value
+
+
+def _param(name: str, shape: Iterable[int], dtype: str, role: str) -> Param:
+    if dtype not in DLPACK_CODES or role not in (INPUT, OUTPUT):
+        raise ValueError(f"unknown dtype or role: {dtype!r}, {role!r}")
+    return Param(str(name), tuple(int(extent) for extent in shape), dtype, role)
