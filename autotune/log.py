@@ -108,9 +108,7 @@ class TuningLog:
             default=None,
         )
 
-    def _entries(
-        self, workload: str | None, target: TargetLike | None, space: str | None
-    ) -> Iterator[Entry]:
+    def _entries(self, workload: str | None, target: TargetLike | None, space: str | None) -> Iterator[Entry]:
         snapshot = self.read()
         wanted = None if target is None else target_json(target)
         found = False

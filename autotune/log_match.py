@@ -57,7 +57,9 @@ def target_json(target: TargetLike) -> dict[str, Any]:
     if isinstance(value, str):
         value = json.loads(value)
     if not isinstance(value, Mapping) or not isinstance(value.get("kind"), str):
-        raise LogError(f'{value!r} is no target: an object with a "kind" is expected, such as {{"kind": "cpu"}}')
+        raise LogError(
+            f'{value!r} is no target: an object with a "kind" is expected, such as {{"kind": "cpu"}}'
+        )
     return dict(value)
 
 
@@ -86,34 +88,49 @@ def compare_targets(recorded: Mapping[str, Any], wanted: Mapping[str, Any]) -> T
     if recorded.get("kind") != wanted.get("kind"):
         return TargetMatch(f"for {recorded.get('kind')}, not {wanted.get('kind')}", (), 3)
     processor, here = recorded.get("mcpu"), wanted.get("mcpu")
-    obstacle = _missing_features(recorded, wanted, same_processor=processor == here)
+    obstacle = _missing_features(recorded, wanted)
     if obstacle is not None:
         return TargetMatch(obstacle, (), 3)
     differences = []
-    if processor != here:
-        differences.append(f"{processor or 'any processor'} (here {here or 'any processor'})")
+    other = bool(processor and here and processor != here)  # a name that is not said may be any
+    if other:
+        differences.append(f"{processor} (here {here})")
+    else:
+        differences += _unused_features(recorded, wanted)
     if recorded.get("cores") != wanted.get("cores"):
         differences.append(f"{_cores(recorded.get('cores'))} (here {wanted.get('cores') or 'not said'})")
     for key in sorted(recorded.keys() & wanted.keys() - {"kind", "mcpu", "cores", "features"}):
         if recorded[key] != wanted[key]:
             differences.append(f"{key} {recorded[key]} (here {wanted[key]})")
-    rank = 0 if not differences else 1 if processor == here else 2
+    rank = 0 if not differences else 2 if other else 1
     return TargetMatch(None, tuple(differences), rank)
 
 
-def _missing_features(
-    recorded: Mapping[str, Any], wanted: Mapping[str, Any], *, same_processor: bool
-) -> str | None:
+def _missing_features(recorded: Mapping[str, Any], wanted: Mapping[str, Any]) -> str | None:
+    """Say which features of the record's target the wanted one lacks, or None."""
     needed, have = recorded.get("features"), wanted.get("features")
     if needed is None or have is None:
-        needs_nothing = not needed and recorded.get("mcpu") is None
-        if same_processor or needs_nothing:
+        processor, here = recorded.get("mcpu"), wanted.get("mcpu")
+        if processor == here or (not needed and not processor):
             return None
-        return f"for {recorded.get('mcpu')}, and it is not known whether {wanted.get('mcpu')} has all its features"
+        return f"for {processor}, and it is not known whether {here or 'this one'} has all its features"
     missing = sorted(set(needed) - set(have))
     if not missing:
         return None
-    return f"needs {', '.join(missing[:4])}{' ...' if len(missing) > 4 else ''}, which this target lacks"
+    return f"needs {_list(missing)}, which this target lacks"
+
+
+def _unused_features(recorded: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+    """The same processor may have been used with some of its features switched off."""
+    needed, have = recorded.get("features"), wanted.get("features")
+    if needed is None or have is None:
+        return []
+    unused = sorted(set(have) - set(needed))
+    return [f"no {_list(unused)} (here used)"] if unused else []
+
+
+def _list(features: list[str]) -> str:
+    return ", ".join(features[:4]) + (" ..." if len(features) > 4 else "")
 
 
 def _cores(count: Any) -> str:

@@ -117,8 +117,9 @@ class Snapshot:
             end = data.find(b"\n", at)
             if end < 0:
                 end = len(data)
-            number += data.count(b"\n", counted, start)
-            counted = start
+            # Hopping from newline to newline is several times faster than bytes.count of a single byte.
+            while (newline := data.find(b"\n", counted, start)) >= 0:
+                number, counted = number + 1, newline + 1
             yield number, start, end
             at = end
 
@@ -148,7 +149,9 @@ def read_log(path: str | os.PathLike[str], *, missing_ok: bool = False) -> Snaps
     except FileNotFoundError:
         if missing_ok:
             return Snapshot(path, b"")
-        raise LogError(f"there is no tuning log {path}; `loopwright tune ... --log {path}` writes one") from None
+        raise LogError(
+            f"there is no tuning log {path}; `loopwright tune ... --log {path}` writes one"
+        ) from None
     except OSError as error:
         raise LogError(f"the tuning log {path} cannot be read: {reason_of(error)}") from None
 

@@ -20,7 +20,6 @@ from loopwright.autotune.log_match import (
     target_json,
     target_text,
 )
-from loopwright.autotune.log_near import nearest
 from loopwright.autotune.log_read import Entry, Snapshot, read_log
 from loopwright.autotune.record import Record, workload_label
 
@@ -116,7 +115,7 @@ def lookup(
     if entries:
         reason = _unusable(compared, target_text(wanted))
     else:
-        reason = _absent(snapshot, name, dict(args or {}))
+        reason = _absent(snapshot, name, {key: _as_recorded(value) for key, value in (args or {}).items()})
     return Lookup(None, Provenance(snapshot.path, asked, target_text(wanted), reason=reason + unread))
 
 
@@ -183,6 +182,8 @@ def _unusable(compared: Sequence[tuple[Entry, TargetMatch]], wanted: str) -> str
 
 def _absent(snapshot: Snapshot, name: str, args: dict[str, Any]) -> str:
     """Say what the log has instead of a workload it does not know."""
+    from loopwright.autotune.log_near import nearest
+
     firsts = [entry.record for entry in snapshot.one_of_each()]
     if not firsts:
         snapshot.require_log()
@@ -196,6 +197,11 @@ def _absent(snapshot: Snapshot, name: str, args: dict[str, Any]) -> str:
     text = f"it is not in the log, which has {len(firsts)} workload{'s' if len(firsts) > 1 else ''}"
     near = nearest(name, args, firsts)
     return f"{text}; nearest: {', '.join(record.label for record in near)}" if near else text
+
+
+def _as_recorded(value: Any) -> Any:
+    """An argument that has no plain JSON form stands in a record as its repr."""
+    return value if value is None or isinstance(value, (int, float, str)) else repr(value)
 
 
 def _lines(count: int) -> str:

@@ -32,6 +32,7 @@ CAUSES = (
 )
 """Why a trial failed, as :mod:`loopwright.autotune` writes it; a reader takes other words as well."""
 
+_BOM = "\ufeff"  # some editors put it at the beginning of a file
 _KEY = re.compile(r"[0-9a-f]{64}")
 _CAUSE = re.compile(r"[a-z][a-z0-9-]*")
 _REQUIRED = ("v", "workload", "target", "status")
@@ -152,8 +153,7 @@ def workload_label(name: str, args: Mapping[str, Any]) -> str:
 def _fields_of(line: bytes | str) -> dict[str, Any]:
     """Split the JSON object of a line into the constructor's arguments."""
     try:
-        text = line.decode("utf-8-sig") if isinstance(line, bytes) else line
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = _DECODER.decode(line.decode().lstrip(_BOM) if isinstance(line, bytes) else line)
     except UnicodeDecodeError:
         raise LogError("not UTF-8 text") from None
     except RecursionError:
@@ -169,13 +169,18 @@ def _fields_of(line: bytes | str) -> dict[str, Any]:
         raise LogError(f"not a record: no field {', '.join(repr(name) for name in missing)}")
     version = value["v"]
     if isinstance(version, int) and not isinstance(version, bool) and version > SCHEMA:
-        raise NewerSchema(f"schema version {version} is newer than this Loopwright reads ({SCHEMA}); upgrade it")
+        raise NewerSchema(
+            f"schema version {version} is newer than this Loopwright reads ({SCHEMA}); upgrade it"
+        )
     known = {name: value.pop(name) for name in _FIELDS if name in value}
     return {**known, "extra": value}
 
 
 def _refuse_constant(text: str) -> float:
     raise ValueError(f"{text} is not a JSON number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)  # made once: it costs as much as reading a line
 
 
 def _json_type(value: object) -> str:
@@ -194,7 +199,9 @@ def _plain_scalar(value: object) -> object:
 
 def _wrong(record: Record, name: str, expected: str) -> LogError:
     text = repr(getattr(record, name))
-    return LogError(f"field {name!r} is {text if len(text) <= 60 else text[:57] + '...'}; expected {expected}")
+    return LogError(
+        f"field {name!r} is {text if len(text) <= 60 else text[:57] + '...'}; expected {expected}"
+    )
 
 
 def _check_identity(record: Record) -> None:
@@ -219,9 +226,10 @@ def _check_numbers(record: Record) -> None:
             continue
         if isinstance(value, bool) or not isinstance(value, Real):
             raise _wrong(record, name, "a number of seconds, or null")
-        if not (math.isfinite(value) and value > 0):
+        number = float(value)
+        if not (math.isfinite(number) and number > 0):
             raise _wrong(record, name, "a positive, finite number of seconds, or null")
-        object.__setattr__(record, name, float(value))
+        object.__setattr__(record, name, number)
     for name in ("seed", "trial"):
         value = getattr(record, name)
         if value is None:
@@ -244,9 +252,9 @@ def _check_texts(record: Record) -> None:
 def _check_objects(record: Record) -> None:
     for name in ("chosen", "args", "names", "versions", "extra"):
         value = getattr(record, name)
-        if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        if not isinstance(value, dict) or not all(map(_is_text, value)):
             raise _wrong(record, name, "an object")
-        if name in ("names", "versions") and not _is_texts(list(value.values())):
+        if name in ("names", "versions") and not all(map(_is_text, value.values())):
             raise _wrong(record, name, "an object whose values are texts")
     if isinstance(record.schedule, str):
         try:
@@ -277,5 +285,9 @@ def _check_outcome(record: Record) -> None:
         raise _wrong(record, "status", '"ok" or "error"')
 
 
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
 def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return isinstance(value, list) and all(map(_is_text, value))

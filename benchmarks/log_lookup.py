@@ -15,7 +15,12 @@ from typing import Any
 from loopwright.autotune.record import Record
 
 RECORDS, WORKLOADS = 10_000, 200
-TARGET: dict[str, Any] = {"kind": "cpu", "mcpu": "znver3", "cores": 2, "features": ["avx2", "bmi2", "f16c", "fma"]}
+TARGET: dict[str, Any] = {
+    "kind": "cpu",
+    "mcpu": "znver3",
+    "cores": 2,
+    "features": ["avx2", "bmi2", "f16c", "fma"],
+}
 
 # Run in a fresh interpreter each time: nothing is imported, compiled or cached beforehand but the file's pages.
 _CHILD = """
