@@ -18,7 +18,8 @@ from loopwright.autotune.record import NewerSchema, Record
 from loopwright.sched.errors import LogError
 
 # How `Record.to_line` begins. A line that begins otherwise is read all the same, only more slowly.
-_HEAD = re.compile(rb'\{"v":\d+,"workload":"([0-9a-f]{64})"')
+_HEAD = re.compile(rb'\{"v":\d,"workload":"[0-9a-f]{64}"')
+_HEAD_LENGTH = 84
 _START = b'{"v":'
 
 
@@ -72,18 +73,19 @@ class Snapshot:
     def one_of_each(self) -> Iterator[Entry]:
         """Yield the first record of every workload, parsing few lines more than those."""
         self.problems.clear()
-        seen: set[bytes] = set()
+        keys: set[str] = set()
+        heads: set[bytes] = set()
         for number, start, end in self._spans():
-            head = _HEAD.match(self.data, start, end)
-            if head is not None and head[1] in seen:
+            head = self.data[start : start + _HEAD_LENGTH]
+            if head in heads:
                 continue
             entry = self._entry(number, start, end)
-            if entry is None:
+            if entry is None or entry.record.workload in keys:
                 continue
-            key = entry.record.workload.encode()
-            if key not in seen:
-                seen.add(key)
-                yield entry
+            keys.add(entry.record.workload)
+            if _HEAD.fullmatch(head):
+                heads.add(head)
+            yield entry
 
     def require_log(self) -> None:
         """Refuse a file that is no tuning log at all; an empty one is a log.
