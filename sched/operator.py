@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import Any, overload
 
 from loopwright.sched.builders import declared_inputs
@@ -45,7 +45,18 @@ class Operator:
         for output in outputs:
             if not isinstance(output, Stage):
                 raise DefinitionError(f"{self.name}: an operator returns a stage or a tuple of stages, not {type(output).__name__}")
-        return Workload(self.name, dict(bound.arguments), inputs, outputs, self.numpy)
+        return Workload(self.name, dict(bound.arguments), inputs, outputs, self._numpy_with(bound.arguments))
+
+    def _numpy_with(self, arguments: dict[str, Any]) -> Callable[..., Any] | None:
+        """The NumPy function, its keyword-only parameters bound to the operator's arguments of those names."""
+        if self.numpy is None:
+            return None
+        try:
+            parameters = inspect.signature(self.numpy).parameters.values()
+        except ValueError:  # a ufunc, or another function written in C: it takes arrays only
+            return self.numpy
+        options = {p.name: arguments[p.name] for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in arguments}
+        return partial(self.numpy, **options) if options else self.numpy
 
     def _check_types(self, arguments: dict[str, Any]) -> None:
         """An argument annotated ``int``, ``float``, ``str`` or ``bool`` must be one; a bool is no int."""
@@ -80,7 +91,7 @@ def operator(
 
     Args:
         numpy: a function of the input arrays that gives the expected result; benchmarks time it beside the kernel,
-            and tests compare with it.
+            and tests compare with it. Its keyword-only parameters receive the operator's arguments of the same names.
 
     >>> from loopwright.sched.builders import compute, input
     >>> @operator
