@@ -1,0 +1,173 @@
+"""TensorIR functions as workloads: one stage for each block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loopwright.sched import expr as lw
+from loopwright.sched.errors import DefinitionError
+from loopwright.sched.expr import Expr, Reduce
+from loopwright.sched.importer.blocks import Block, blocks
+from loopwright.sched.importer.buffers import dtype_of, shape_of
+from loopwright.sched.importer.exprs import Translator
+from loopwright.sched.importer.names import Names, legal
+from loopwright.sched.importer.reductions import identity, is_identity, recognise, starting_at
+from loopwright.sched.importer.refuse import refuse
+from loopwright.sched.importer.targets import domain
+from loopwright.sched.stage import Input, Stage, Tensor, make_stage
+from loopwright.sched.workload import Workload
+from tvm import ir
+from tvm.ir.prim.expr import IntImm
+from tvm.tirx import PrimFunc
+
+
+def from_tir(func: PrimFunc, name: str | None = None) -> Workload:
+    """Read a TensorIR function as a workload: its formula is kept, its loops are not.
+
+    Takes what ``te.create_prim_func``, ``relax.transform.LegalizeOps`` and TVMScript with ``T.sblock`` give, before any
+    schedule. Parameters that are only read become inputs, those that are written become outputs, both in their order;
+    each block becomes a stage named after the buffer that it writes, its axes after the loops.
+
+    Where TVM starts a maximum at the least finite float, ours starts at minus infinity; all else is computed as TVM does.
+
+    Args:
+        func: the function.
+        name: the workload's name; default: the function's own. It is not part of the workload's key.
+
+    Raises:
+        DefinitionError: the function is scheduled already, or holds something we have no equal of: tuple reductions
+            (argmax), opaque blocks, symbolic shapes, partial or repeated writes, unknown dtypes and calls.
+
+    >>> from tvm.script import tirx as T
+    >>> @T.prim_func(s_tir=True)
+    ... def scale(x: T.Buffer((8,), "float32"), y: T.Buffer((8,), "float32")):
+    ...     for i in range(8):
+    ...         with T.sblock("y"):
+    ...             vi = T.axis.remap("S", [i])
+    ...             y[vi] = x[vi] * T.float32(2)
+    >>> from_tir(scale)
+    <workload scale(): <input x float32[8]> -> <stage y float32[8]>>
+    """
+    if isinstance(func, ir.IRModule):
+        known = ", ".join(sorted(var.name_hint for var in func.get_global_vars()))
+        refuse("from_tir", "this is a module, not a function", f"give one of its functions: {known}")
+    if not isinstance(func, PrimFunc):
+        refuse(
+            "from_tir", f"{type(func).__name__} is no TensorIR function", "TE tensors are read by lw.from_te"
+        )
+    attributes = func.attrs or {}
+    own = str(attributes["global_symbol"]) if "global_symbol" in attributes else "primfunc"
+    called = name if name is not None else legal(own, "primfunc")
+    return _Reader(func, f"from_tir({called})").workload(called)
+
+
+class _Reader:
+    """Turns the blocks of one function into stages, one after the other."""
+
+    def __init__(self, func: PrimFunc, where: str) -> None:
+        self.where = where
+        self.params = list(func.params)
+        self.shapes = {param: shape_of(param, where) for param in self.params}
+        self.blocks = list(blocks(func, where))
+        self.tensors: dict[Any, Tensor] = {}
+        self.allocated = list(func.body.block.alloc_buffers)
+        for buffer in self.allocated:
+            self.shapes[buffer] = shape_of(buffer, where)
+            if buffer.ty.storage_scope not in ("", "global"):
+                refuse(where, f"it is scheduled already: buffer {buffer.name} is in the memory scope {buffer.ty.storage_scope!r}",
+                       "import the function as it was before its schedule")  # fmt: skip
+        self.names = self._names()
+
+    def _names(self) -> dict[Any, str]:
+        """Names of all tensors: the buffer's own; the block's where several buffers have one name."""
+        used = Names()
+        own = [legal(buffer.name, "t") for buffer in self.shapes]
+        writers = {block.store.buffer: block.name for block in self.blocks}
+        result: dict[Any, str] = {}
+        for buffer in sorted(self.shapes, key=lambda b: own.count(legal(b.name, "t")) > 1 and b in writers):
+            unique = own.count(legal(buffer.name, "t")) == 1
+            result[buffer] = used.take(
+                [buffer.name] if unique or buffer not in writers else [writers[buffer], buffer.name], "t"
+            )
+        return result
+
+    def workload(self, name: str) -> Workload:
+        written = [block.store.buffer for block in self.blocks]
+        for buffer, block in zip(written, self.blocks, strict=True):
+            if buffer not in self.shapes:
+                refuse(
+                    block.where,
+                    f"it writes {buffer.name}, which is neither a parameter nor allocated by the function",
+                )
+            if written.count(buffer) > 1:
+                both = " and ".join(repr(b.name) for b in self.blocks if b.store.buffer.same_as(buffer))
+                refuse(
+                    self.where,
+                    f"the buffer {buffer.name} is written by several blocks: {both}",
+                    "a stage is written by one block",
+                )
+        inputs = []
+        for param in self.params:
+            if param not in written:
+                tensor = Input(
+                    self.names[param],
+                    self.shapes[param],
+                    dtype_of(param, f"{self.where}, buffer {param.name}"),
+                )
+                inputs.append(tensor)
+                self.tensors[param] = tensor
+        for block in self.blocks:
+            self.tensors[block.store.buffer] = self._stage(block)
+        outputs = [self.tensors[param] for param in self.params if param in written]
+        if not outputs:
+            refuse(
+                self.where, "it writes none of its parameters", "give the output buffers as parameters, last"
+            )
+        return Workload(name, {}, inputs, [o for o in outputs if isinstance(o, Stage)])
+
+    def _stage(self, block: Block) -> Stage:
+        buffer = block.store.buffer
+        dtype = dtype_of(buffer, f"{self.where}, buffer {buffer.name}")
+        found = domain(block, self.shapes[buffer])
+        translator = Translator(self.tensors, dict(found.variables), block.where)
+        for var, bound in block.bindings:
+            translator.variables[var] = translator.any_width(bound)
+        if block.init is None and found.reduce_axes:
+            refuse(
+                block.where,
+                f"it reduces over {found.reduce_axes[0].name} without T.init()",
+                "say what the reduction starts at",
+            )
+        value = (
+            self._plain(block, translator)
+            if block.init is None
+            else self._reduction(block, translator, found.reduce_axes, dtype)
+        )
+        try:
+            return make_stage(self.names[buffer], found.axes, value, dtype)
+        except DefinitionError as error:
+            refuse(block.where, str(error))
+
+    def _plain(self, block: Block, translator: Translator) -> Expr:
+        if not _always(block.predicate):
+            refuse(
+                block.where,
+                "it runs only where a condition holds (T.where)",
+                "store T.if_then_else(condition, value, otherwise)",
+            )
+        return translator.value(block.store.value)
+
+    def _reduction(self, block: Block, translator: Translator, axes: tuple[lw.Axis, ...], dtype: str) -> Expr:
+        update = recognise(block.store, block.where)
+        start = translator.value(block.init.value)
+        value = translator.value(update.value)
+        conditions = [*update.conditions, *([] if _always(block.predicate) else [block.predicate])]
+        for condition in conditions:
+            value = lw.select(translator.value(condition), value, identity(update.op, dtype))
+        if axes:
+            return starting_at(update.op, Reduce(update.op, value, axes, dtype), start)
+        return value if is_identity(update.op, start) else starting_at(update.op, value, start)
+
+
+def _always(predicate: Any) -> bool:
+    return isinstance(predicate, IntImm) and bool(predicate.value)
