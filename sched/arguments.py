@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, NoReturn
 
 import numpy as np
-
 from loopwright.sched.errors import ArgumentError, ArgumentTypeError
 from loopwright.sched.signature import DLPACK_CODES, OUTPUT, Param, Signature
 
@@ -53,25 +53,41 @@ def outputs_given(signature: Signature, out: Any) -> list[Any]:
         return [out]
     names = ", ".join(p.name for p in params)
     if not isinstance(out, (tuple, list)):
-        raise ArgumentTypeError(f"{signature.name} has outputs {names}: out= takes a tuple of {len(params)} arrays")
+        raise ArgumentTypeError(
+            f"{signature.name} has outputs {names}: out= takes a tuple of {len(params)} arrays"
+        )
     if len(out) != len(params):
-        raise ArgumentTypeError(f"{signature.name}: out= takes {len(params)} arrays ({names}); {len(out)} were given")
+        raise ArgumentTypeError(
+            f"{signature.name}: out= takes {len(params)} arrays ({names}); {len(out)} were given"
+        )
     return list(out)
 
 
-def lend(signature: Signature, arrays: Sequence[Any]) -> list[Loan]:
-    """Check the arrays of a call, inputs then outputs, and lend each to the kernel without a copy.
+def lend(signature: Signature, arrays: Sequence[Any]) -> list[Any]:
+    """Check the arrays of a call, inputs then outputs, and make each one that the kernel can take, without a copy.
 
     Raises:
         ArgumentTypeError: no array, a wrong dtype, or not in this machine's memory.
         ArgumentError: a wrong shape, strides or alignment, an overlap, an output that is read-only.
     """
-    params = [signature.params[i] for i in signature.order]
-    views = [_view(signature, param, value) for param, value in zip(params, arrays, strict=True)]
+    params = signature.in_call_order
+    views = [
+        value if type(value) is np.ndarray else _view(signature, param, value)
+        for param, value in zip(params, arrays, strict=True)
+    ]
     for param, view in zip(params, views, strict=True):
-        _check(signature, param, view)
-    _check_overlap(signature, params, views)
-    return [Loan(param, view) for param, view in zip(params, views, strict=True)]
+        if not (view.dtype == param.numpy and view.shape == param.shape and view.flags.c_contiguous):
+            _refuse(signature, param, view)
+    addresses = [view.__array_interface__["data"][0] for view in views]
+    _check_memory(signature, views, addresses)
+    return [
+        view if view.flags.writeable and param.dtype in _SHARED_BY_NUMPY else Loan(param, view, address)
+        for param, view, address in zip(params, views, addresses, strict=True)
+    ]
+
+
+# Element types that NumPy offers through DLPack itself.
+_SHARED_BY_NUMPY = frozenset(DLPACK_CODES) - {"bfloat16"}
 
 
 def _takes(signature: Signature) -> str:
@@ -96,12 +112,12 @@ def _view(signature: Signature, param: Param, value: Any) -> Array:
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
         return _from_dlpack(where, value)
     if not isinstance(value, (bytes, str)) and (hasattr(value, "__array_interface__") or _is_buffer(value)):
-        try:
+        with suppress(TypeError, ValueError):
             return np.asarray(value)
-        except (TypeError, ValueError) as error:
-            raise ArgumentTypeError(f"{where} cannot be read as an array: {error}") from None
     kind = type(value).__name__
-    raise ArgumentTypeError(f"{where} is {_article(kind)}, not an array; expected {param.dtype}{list(param.shape)}")
+    raise ArgumentTypeError(
+        f"{where} is {_article(kind)}, not an array; expected {param.dtype}{list(param.shape)}"
+    )
 
 
 def _article(kind: str) -> str:
@@ -120,32 +136,30 @@ def _from_dlpack(where: str, value: Any) -> Array:
     try:
         device = int(value.__dlpack_device__()[0])
         if device != 1:
-            raise ArgumentTypeError(f"{where} lies on a device of DLPack type {device}; this kernel runs on the CPU")
+            raise ArgumentTypeError(
+                f"{where} lies on a device of DLPack type {device}; this kernel runs on the CPU"
+            )
         view: Array = np.from_dlpack(value)
     except ArgumentTypeError:
         raise
     except Exception as error:  # whatever the foreign library raises
-        raise ArgumentTypeError(f"{where} ({type(value).__name__}) cannot be shared through DLPack: {error}") from None
+        raise ArgumentTypeError(
+            f"{where} ({type(value).__name__}) cannot be shared through DLPack: {error}"
+        ) from None
     return view
 
 
-def _check(signature: Signature, param: Param, view: Array) -> None:
+def _refuse(signature: Signature, param: Param, view: Array) -> NoReturn:
+    """Say what about an array's type or layout is not as declared."""
     where = _says(signature, param)
+    given = param.role != OUTPUT
     if view.dtype != param.numpy:
-        hint = "" if param.role == OUTPUT else f"; convert it with {param.name}.astype({param.dtype!r})"
+        hint = f"; convert it with {param.name}.astype({param.dtype!r})" if given else ""
         raise ArgumentTypeError(f"{where} has dtype {_dtype_name(view.dtype)}; expected {param.dtype}{hint}")
     if view.shape != param.shape:
         raise ArgumentError(f"{where} has shape {view.shape}; expected {param.shape}")
-    if not view.flags.c_contiguous:
-        expected = _row_major(param)
-        hint = (
-            "it must be contiguous" if param.role == OUTPUT else f"pass a copy: np.ascontiguousarray({param.name})"
-        )
-        raise ArgumentError(f"{where} has strides {view.strides} in bytes; expected {expected}; {hint}")
-    if view.size and view.__array_interface__["data"][0] % param.itemsize:
-        raise ArgumentError(f"{where} does not start at a multiple of its item size, {param.itemsize} bytes")
-    if param.role == OUTPUT and not view.flags.writeable:
-        raise ArgumentError(f"{where} is read-only")
+    hint = f"pass a copy: np.ascontiguousarray({param.name})" if given else "it must be contiguous"
+    raise ArgumentError(f"{where} has strides {view.strides} in bytes; expected {_row_major(param)}; {hint}")
 
 
 def _dtype_name(dtype: np.dtype[Any]) -> str:
@@ -161,16 +175,28 @@ def _row_major(param: Param) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def _check_overlap(signature: Signature, params: Sequence[Param], views: Sequence[Array]) -> None:
-    spans = [(v.__array_interface__["data"][0], v.nbytes) for v in views]
-    for i, param in enumerate(params):
+def _check_memory(signature: Signature, views: Sequence[Array], addresses: Sequence[int]) -> None:
+    """Alignment, the right to write, and no output that overlaps another array."""
+    params = signature.in_call_order
+    for i, (param, view, start) in enumerate(zip(params, views, addresses, strict=True)):
+        if view.size and start % param.itemsize:
+            where = _says(signature, param)
+            raise ArgumentError(
+                f"{where} does not start at a multiple of its item size, {param.itemsize} bytes"
+            )
         if param.role != OUTPUT:
             continue
-        for j in range(i):
-            (start, size), (other, length) = spans[i], spans[j]
-            if size and length and start < other + length and other < start + size:
-                with_what = "output" if params[j].role == OUTPUT else "argument"
-                raise ArgumentError(f"{_says(signature, param)} overlaps {with_what} {params[j].name} in memory")
+        if not view.flags.writeable:
+            raise ArgumentError(f"{_says(signature, param)} is read-only")
+        for other, address in zip(params[:i], addresses[:i], strict=True):
+            if (
+                start < address + other.nbytes
+                and address < start + param.nbytes
+                and param.nbytes
+                and other.nbytes
+            ):
+                kind = "output" if other.role == OUTPUT else "argument"
+                raise ArgumentError(f"{_says(signature, param)} overlaps {kind} {other.name} in memory")
 
 
 class _DLTensor(ctypes.Structure):
@@ -206,11 +232,10 @@ class Loan:
 
     __slots__ = ("_managed", "_shape", "_view")
 
-    def __init__(self, param: Param, view: Array) -> None:
+    def __init__(self, param: Param, view: Array, address: int) -> None:
         self._view = view
         self._shape = (ctypes.c_int64 * max(1, view.ndim))(*view.shape)
         code, bits = DLPACK_CODES[param.dtype]
-        address = view.__array_interface__["data"][0]
         shape = ctypes.addressof(self._shape)
         tensor = _DLTensor(address, 1, 0, view.ndim, code, bits, 1, shape, None, 0)
         self._managed = _DLManagedTensor(tensor, None, None)

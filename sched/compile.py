@@ -6,7 +6,7 @@ from typing import Any
 
 from loopwright.sched.entry import packed_entry
 from loopwright.sched.errors import BuildError
-from loopwright.sched.signature import Signature
+from loopwright.sched.signature import DLPACK_CODES, Signature
 from loopwright.sched.target import Target
 
 ENTRY = "main"
@@ -48,13 +48,21 @@ def needs_pool(module: Any) -> bool:
 def _check_params(func: Any, signature: Signature) -> None:
     """The function must declare what the signature promises, or the checks would guard the wrong thing."""
     if len(func.params) != len(signature.params):
-        raise BuildError(f"{signature.name}: {len(func.params)} buffers for {len(signature.params)} parameters")
+        raise BuildError(
+            f"{signature.name}: {len(func.params)} buffers for {len(signature.params)} parameters"
+        )
     for var, param in zip(func.params, signature.params, strict=True):
         shape = tuple(int(extent) for extent in var.ty.shape)
         if shape != param.shape or str(var.ty.dtype) != param.dtype:
-            raise BuildError(f"{signature.name}: buffer {var.name} is {var.ty.dtype}{list(shape)}; declared {param}")
+            raise BuildError(
+                f"{signature.name}: buffer {var.name} is {var.ty.dtype}{list(shape)}; declared {param}"
+            )
+        if param.dtype not in DLPACK_CODES:
+            raise BuildError(f"{signature.name}: arrays of {param.dtype} cannot be passed to a kernel")
         if int(var.ty.data_alignment) > param.itemsize:
-            raise BuildError(f"{signature.name}: buffer {param.name} assumes more than its elements' alignment")
+            raise BuildError(
+                f"{signature.name}: buffer {param.name} assumes more than its elements' alignment"
+            )
 
 
 def _passes(target: Any, lowered: bool) -> Any:

@@ -49,13 +49,14 @@ def packed_entry(func: Any, signature: Signature, symbol: str, checks: bool = Tr
 
     void = PointerType(PrimType("void"))
     names = ("self_handle", "args", "num_args", "result")
-    own, args, count, result = (
-        tirx.Var(n, "int32" if n == "num_args" else void) for n in names
-    )
+    own, args, count, result = (tirx.Var(n, "int32" if n == "num_args" else void) for n in names)
     # Calls pass inputs first, then outputs; the function may declare them in another order.
     params = [(func.params[i], signature.params[i]) for i in signature.order]
     handles = [tirx.Var(f"{p.name}_handle", void) for _, p in params]
-    compute = tirx.AttrStmt(_int32(0), "compute_scope", StringImm(f"{symbol}_compute_"), func.body)
+    # Buffers the function allocates belong to a device; the lowering of allocations looks for these.
+    body = tirx.AttrStmt(_int32(0), "device_type", _int32(DEVICE_CPU), func.body)
+    body = tirx.AttrStmt(_int32(0), "device_id", _int32(0), body)
+    compute = tirx.AttrStmt(_int32(0), "compute_scope", StringImm(f"{symbol}_compute_"), body)
     ran: Any = tirx.SeqStmt([*_declare(params, handles), compute, *_report(result)])
     if checks:
         for conditions in reversed(_conditions(params, handles)):
@@ -63,12 +64,17 @@ def packed_entry(func: Any, signature: Signature, symbol: str, checks: bool = Tr
     body = tirx.SeqStmt([*_unpack(args, handles), ran])
     if checks:
         tensors = [
-            tirx.tvm_struct_get(args, i, ANY_TYPE_INDEX, "int32") == _int32(TYPE_TENSOR) for i in range(len(params))
+            tirx.tvm_struct_get(args, i, ANY_TYPE_INDEX, "int32") == _int32(TYPE_TENSOR)
+            for i in range(len(params))
         ]
         body = IfThenElse(count == _int32(len(params)), IfThenElse(_all(tensors), body, None), None)
     body = tirx.SeqStmt([body, Return(_int32(0))])
     entry = tirx.PrimFunc([own, args, count, result], body, ret_type=PrimType("int32"))
-    attrs = {"global_symbol": f"__tvm_ffi_{symbol}", "calling_conv": CALLING_CONV_PACKED, "tirx.noalias": True}
+    attrs = {
+        "global_symbol": f"__tvm_ffi_{symbol}",
+        "calling_conv": CALLING_CONV_PACKED,
+        "tirx.noalias": True,
+    }
     return entry.with_attrs({**attrs, "tirx.is_entry_func": True, "target": func.attrs["target"]})
 
 
@@ -184,11 +190,15 @@ def _memory_conditions(pairs: list[tuple[Param, Any]]) -> list[Any]:
 
     spans = [(p, _word(handle, WORD_DATA)) for p, handle in pairs if p.nbytes]
     conditions = [
-        tirx.bitwise_and(address, _int64(p.itemsize - 1)) == _int64(0) for p, address in spans if p.itemsize > 1
+        tirx.bitwise_and(address, _int64(p.itemsize - 1)) == _int64(0)
+        for p, address in spans
+        if p.itemsize > 1
     ]
     for i, (out, start) in enumerate(spans):
         for other, address in spans[:i]:
             if out.role == "output":
-                apart = tirx.Or(address + _int64(other.nbytes) <= start, start + _int64(out.nbytes) <= address)
+                apart = tirx.Or(
+                    address + _int64(other.nbytes) <= start, start + _int64(out.nbytes) <= address
+                )
                 conditions.append(apart)
     return conditions

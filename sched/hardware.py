@@ -15,11 +15,39 @@ _LLVM_NAMES |= {"avx512_vpopcntdq": "avx512vpopcntdq", "amx_tile": "amx-tile", "
 _LLVM_NAMES |= {"amx_bf16": "amx-bf16", "asimd": "neon", "asimddp": "dotprod", "asimdhp": "fullfp16"}
 
 # The features that decide which instructions code generation may use for arithmetic: those a kernel can require.
+_X86 = (
+    "sse3",
+    "ssse3",
+    "sse4.1",
+    "sse4.2",
+    "popcnt",
+    "lzcnt",
+    "avx",
+    "avx2",
+    "fma",
+    "f16c",
+    "bmi",
+    "bmi2",
+    "movbe",
+)
+_AVX512 = (
+    "f",
+    "bw",
+    "cd",
+    "dq",
+    "vl",
+    "vnni",
+    "bf16",
+    "fp16",
+    "vbmi",
+    "vbmi2",
+    "ifma",
+    "bitalg",
+    "vpopcntdq",
+)
+_ARM = ("neon", "dotprod", "fullfp16", "sve", "sve2", "bf16", "i8mm")
 TRACKED = frozenset(
-    "sse3 ssse3 sse4.1 sse4.2 popcnt lzcnt avx avx2 fma f16c bmi bmi2 movbe avxvnni "
-    "avx512f avx512bw avx512cd avx512dq avx512vl avx512vnni avx512bf16 avx512fp16 avx512vbmi avx512vbmi2 "
-    "avx512ifma avx512bitalg avx512vpopcntdq amx-tile amx-int8 amx-bf16 "
-    "neon dotprod fullfp16 sve sve2 bf16 i8mm".split()
+    (*_X86, *(f"avx512{name}" for name in _AVX512), "avxvnni", "amx-tile", "amx-int8", "amx-bf16", *_ARM)
 )
 
 # Conservative, for systems that say nothing about their caches.

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from loopwright.sched import arguments, threads
 from loopwright.sched.errors import BuildError, TargetError
 from loopwright.sched.signature import Signature
@@ -67,29 +66,37 @@ class Kernel:
         # The fast path serves what nearly every call is: checked, with one output.
         self._fast = checked and len(signature.outputs) == 1
         self._allocate = [(p.shape, p.numpy) for p in signature.outputs]
-        self._shape, self._dtype = self._allocate[0] if self._allocate else ((), np.dtype("float32"))
+        self._shape: tuple[int, ...] = ()
+        self._dtype = np.dtype("float32")
+        if self._allocate:
+            self._shape, self._dtype = self._allocate[0]
 
     def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
-        if self._fast and not named and (self._anywhere or threads.here.direct):
+        """Run the kernel; see the class."""
+        tried = self._fast and not named and (self._anywhere or threads.here.direct)
+        if tried:
             result = np.empty(self._shape, self._dtype) if out is None else out
             try:
                 if self.function(*arrays, result) is not None:
                     return result
             except Exception:  # the conversion of an argument failed: the slow side finds out which and why
                 pass
-        return self._call(arrays, out, named)
+        return self._call(arrays, out, named, tried)
 
-    def _call(self, given: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
+    def _call(self, given: tuple[Any, ...], out: Any, named: dict[str, Any], tried: bool) -> Any:
         """A call from the start: any number of outputs, any thread, any array, every error."""
         inputs = arguments.inputs_in_order(self.signature, given, named)
         if out is None:
             outputs = [np.empty(shape, dtype) for shape, dtype in self._allocate]
         else:
             outputs = arguments.outputs_given(self.signature, out)
-        if not (self.checked and self._ran((*inputs, *outputs))):
+        if tried or not self.checked or not self._ran((*inputs, *outputs)):
+            # A loan stands for an array that the entry would not take; it must live until the call is over.
             loans = arguments.lend(self.signature, [*inputs, *outputs])
             if self._invoke(tuple(loans)) is None:
-                raise BuildError(f"{self.signature.name}: the compiled kernel refused arguments that are as declared")
+                raise BuildError(
+                    f"{self.signature.name}: the compiled kernel refused arguments that are as declared"
+                )
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def _ran(self, args: tuple[Any, ...]) -> bool:
@@ -116,7 +123,11 @@ class Kernel:
             raise BuildError(f"no source of kind {kind!r}; known: {', '.join(map(repr, SOURCES))}")
         if self.module is None or self._lowered is None:
             raise BuildError(f"{self.signature.name} was loaded from a library, which carries no source")
-        return str(self._lowered) if kind == "tir" else str(self.module.inspect_source("ll" if kind == "llvm" else "s"))
+        return (
+            str(self._lowered)
+            if kind == "tir"
+            else str(self.module.inspect_source("ll" if kind == "llvm" else "s"))
+        )
 
     def export(self, path: str | PathLike[str]) -> Path:
         """Write the kernel as a shared library that ``loopwright.load`` turns back into it, and return its path.
@@ -181,6 +192,8 @@ def _refuse(signature: Signature, missing: tuple[str, ...]) -> Any:
     """Stand in for a function that this CPU cannot run."""
 
     def function(*_: Any) -> Any:
-        raise TargetError(f"{signature.name} was built for a CPU with {', '.join(missing)}; this one lacks it")
+        raise TargetError(
+            f"{signature.name} was built for a CPU with {', '.join(missing)}; this one lacks it"
+        )
 
     return function

@@ -89,7 +89,9 @@ def _copied(kernel: Kernel, folder: Path) -> Path:
 
 def _linked(kernel: Kernel, folder: Path) -> Path:
     if not kernel.checked:
-        raise ExportError(f"{kernel.signature.name} was built without argument checks; build it with them to export it")
+        raise ExportError(
+            f"{kernel.signature.name} was built without argument checks; build it with them to export it"
+        )
     compiler = _compiler()
     objects, text, made = folder / "kernel.o", folder / "description.c", folder / "library.so"
     kernel.module.write_to_file(str(objects), "o")
@@ -97,7 +99,9 @@ def _linked(kernel: Kernel, folder: Path) -> Path:
     command = [compiler, "-shared", "-fPIC", "-O1", "-o", str(made), str(objects), str(text), "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode or not made.exists():
-        raise ExportError(f"{compiler} could not link the library: {(done.stderr.strip() or 'no message')[-400:]}")
+        raise ExportError(
+            f"{compiler} could not link the library: {(done.stderr.strip() or 'no message')[-400:]}"
+        )
     return made
 
 
@@ -156,7 +160,9 @@ def _describe(file: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError):
         raise LoadError(f"{file} is damaged: its description cannot be read") from None
     if not known:
-        raise LoadError(f"{file} was written by another version of Loopwright (format {description['format']!r})")
+        raise LoadError(
+            f"{file} was written by another version of Loopwright (format {description['format']!r})"
+        )
     return description
 
 

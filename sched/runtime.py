@@ -53,7 +53,9 @@ def _import_ffi() -> Any:
     try:
         import tvm_ffi
     except ImportError as error:
-        raise LoadError(f"tvm_ffi cannot be imported ({error}): pip install apache-tvm-ffi==0.1.14.post1") from None
+        raise LoadError(
+            f"tvm_ffi cannot be imported ({error}): pip install apache-tvm-ffi==0.1.14.post1"
+        ) from None
     return tvm_ffi
 
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-
 from loopwright.sched.errors import BuildError, LoadError
 
 INPUT = "input"
@@ -21,13 +20,11 @@ DLPACK_CODES: dict[str, tuple[int, int]] = {
     **{f"float{bits}": (2, bits) for bits in (16, 32, 64)},
     "bool": (6, 8),
     "bfloat16": (4, 16),
-    "float8_e4m3fn": (10, 8),
-    "float8_e5m2": (12, 8),
 }
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """The NumPy dtype of an element type; bfloat16 and float8 come from ``ml_dtypes``.
+    """The NumPy dtype of an element type; bfloat16 comes from ``ml_dtypes``.
 
     Raises:
         BuildError: NumPy has no such type, or ``ml_dtypes`` is not installed.
@@ -110,6 +107,11 @@ class Signature:
         """For each array in the order of a call (inputs, then outputs), its place in ``params``."""
         places = range(len(self.params))
         return tuple(sorted(places, key=lambda i: self.params[i].role == OUTPUT))
+
+    @cached_property
+    def in_call_order(self) -> tuple[Param, ...]:
+        """All arrays: the inputs, then the outputs."""
+        return (*self.inputs, *self.outputs)
 
     def __str__(self) -> str:
         results = ", ".join(map(str, self.outputs))

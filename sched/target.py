@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,9 @@ class Target:
                 return host()
             if spec in LATER_KINDS:
                 raise TargetError(_not_available(spec))
-            raise TargetError(f"unknown target {spec!r}; known: 'cpu' (this host), a dict, or a path to a .toml file")
+            raise TargetError(
+                f"unknown target {spec!r}; known: 'cpu' (this host), a dict, or a path to a .toml file"
+            )
         if hasattr(spec, "kind") and hasattr(spec, "attrs"):  # TVM's own class, without importing it
             return cls._from_dict({"kind": str(spec.kind.name), **_plain_attrs(spec)}, "target")
         raise TargetError(f"a target is a name, a dict, a .toml file or a Target; got {type(spec).__name__}")
@@ -80,7 +82,9 @@ class Target:
         named = mcpu is not None and mcpu != host().mcpu
         if named:
             _check_cpu_name(mcpu, where)
-        base = cls("cpu", str(mcpu), host().cores, _features_of(str(mcpu)), host().caches) if named else host()
+        base = (
+            cls("cpu", str(mcpu), host().cores, _features_of(str(mcpu)), host().caches) if named else host()
+        )
         features = _changed(base.features, spec["features"], where) if "features" in spec else base.features
         caches = [_positive(spec.get(f"l{i}", base.caches[i - 1]), f"l{i}", where) for i in (1, 2, 3)]
         cores = _positive(spec.get("cores", base.cores), "cores", where)
@@ -158,16 +162,21 @@ class Target:
         Raises:
             TargetError: LLVM does not know the CPU.
         """
-        import tvm
+        return _tvm_target(self)
 
-        _check_cpu_name(self.mcpu, "target")
-        implied = set(_features_of(self.mcpu))
-        switched = [f"+{f}" for f in self.features if f not in implied]
-        switched += [f"-{f}" for f in sorted(implied - set(self.features))]
-        spec: dict[str, Any] = {"kind": "llvm", "mcpu": self.mcpu, "num-cores": self.cores}
-        if switched:
-            spec["mattr"] = switched
-        return tvm.target.Target(spec)
+
+@cache
+def _tvm_target(target: Target) -> Any:
+    import tvm
+
+    _check_cpu_name(target.mcpu, "target")
+    implied = set(_features_of(target.mcpu))
+    switched = [f"+{f}" for f in target.features if f not in implied]
+    switched += [f"-{f}" for f in sorted(implied - set(target.features))]
+    spec: dict[str, Any] = {"kind": "llvm", "mcpu": target.mcpu, "num-cores": target.cores}
+    if switched:
+        spec["mattr"] = switched
+    return tvm.target.Target(spec)
 
 
 _HOST: list[Target] = []
@@ -230,7 +239,9 @@ def _changed(base: tuple[str, ...], listed: object, where: str) -> tuple[str, ..
     for name in names:
         bare = name.lstrip("+-")
         if bare not in hardware.TRACKED:
-            raise TargetError(f"{where}: unknown CPU feature {bare!r}; known: {', '.join(sorted(hardware.TRACKED))}")
+            raise TargetError(
+                f"{where}: unknown CPU feature {bare!r}; known: {', '.join(sorted(hardware.TRACKED))}"
+            )
         if name.startswith("-"):
             result.discard(bare)
         else:
@@ -264,9 +275,11 @@ def _read_toml(path: Path) -> Mapping[str, Any]:
         import tomllib
     else:
         try:
-            import tomli as tomllib
+            import tomli as tomllib  # type: ignore[import-not-found, no-redef, unused-ignore]
         except ImportError:
-            raise TargetError(f"target file {path}: reading .toml needs Python 3.11 or the package tomli") from None
+            raise TargetError(
+                f"target file {path}: reading .toml needs Python 3.11 or the package tomli"
+            ) from None
     try:
         with path.open("rb") as file:
             value = tomllib.load(file)

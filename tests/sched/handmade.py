@@ -1,0 +1,72 @@
+"""Functions written by hand in TensorIR, to test kernels without the language above them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loopwright.sched.kernel import Kernel, compile_function
+from loopwright.sched.signature import DLPACK_CODES, Param, Signature
+from loopwright.sched.target import Target
+from tvm import tirx
+from tvm.tirx import BufferLoad, BufferStore, For, ForKind, PrimFunc, SeqStmt
+
+
+def buffer(param: Param) -> Any:
+    """A buffer for a parameter, at its elements' alignment."""
+    align = DLPACK_CODES[param.dtype][1] // 8
+    return tirx.decl_buffer(param.shape, param.dtype, param.name, data_alignment=align)
+
+
+def loops(shape: tuple[int, ...], body: Any, parallel: bool) -> Any:
+    """A nest over every index of a shape; `body` makes the innermost statement from the indices."""
+    indices = [tirx.Var(f"i{d}", "int32") for d in range(len(shape))]
+    nest = body(indices)
+    for d in reversed(range(len(shape))):
+        kind = ForKind.PARALLEL if parallel and d == 0 else ForKind.SERIAL
+        nest = For(indices[d], 0, shape[d], kind, nest)
+    return nest
+
+
+def add(
+    shape: tuple[int, ...] = (64,), dtype: str = "float32", parallel: bool = False
+) -> tuple[Any, Signature]:
+    """C = A + B (for bool: A or B)."""
+    params = (Param("A", shape, dtype), Param("B", shape, dtype), Param("C", shape, dtype, "output"))
+    a, b, c = map(buffer, params)
+
+    def body(i: list[Any]) -> Any:
+        x, y = BufferLoad(a, i), BufferLoad(b, i)
+        return BufferStore(c, tirx.Or(x, y) if dtype == "bool" else x + y, i)
+
+    return PrimFunc([a, b, c], loops(shape, body, parallel)), Signature("add", params)
+
+
+def sum_and_difference(n: int = 16) -> tuple[Any, Signature]:
+    """S, D = A + B, A - B; the function declares an output between the inputs."""
+    shape = (n,)
+    names = (("S", "output"), ("A", "input"), ("B", "input"), ("D", "output"))
+    params = tuple(Param(name, shape, "float32", role) for name, role in names)
+    s, a, b, d = map(buffer, params)
+
+    def body(i: list[Any]) -> Any:
+        x, y = BufferLoad(a, i), BufferLoad(b, i)
+        return SeqStmt([BufferStore(s, x + y, i), BufferStore(d, x - y, i)])
+
+    return PrimFunc([s, a, b, d], loops(shape, body, False)), Signature("sum_and_difference", params)
+
+
+def copy_rows(rows: int, columns: int) -> tuple[Any, Signature]:
+    """B = A through a large scratch buffer, with vector loads, in parallel."""
+    params = (Param("A", (rows, columns), "float32"), Param("B", (rows, columns), "float32", "output"))
+    a, b = map(buffer, params)
+    scratch = tirx.decl_buffer((columns,), "float32", "scratch", data_alignment=64)
+    i, j, k = (tirx.Var(name, "int32") for name in "ijk")
+    fill = For(j, 0, columns, ForKind.VECTORIZED, BufferStore(scratch, BufferLoad(a, [i, j]), [j]))
+    drain = For(k, 0, columns, ForKind.VECTORIZED, BufferStore(b, BufferLoad(scratch, [k]), [i, k]))
+    row = SeqStmt([tirx.AllocBuffer(scratch), fill, drain])
+    return PrimFunc([a, b], For(i, 0, rows, ForKind.PARALLEL, row)), Signature("copy_rows", params)
+
+
+def build(made: tuple[Any, Signature], **options: Any) -> Kernel:
+    """Compile for this host."""
+    return compile_function(*made, Target.parse("cpu"), **options)
