@@ -84,6 +84,15 @@ class If(Stmt):
 
 
 @dataclass(frozen=True, eq=False)
+class Let(Stmt):
+    """``var`` stands for ``value`` inside ``body``; its extent says what the condition around it has made sure of."""
+
+    var: Axis
+    value: Expr
+    body: Stmt
+
+
+@dataclass(frozen=True, eq=False)
 class Seq(Stmt):
     """Statements in order."""
 
@@ -115,7 +124,7 @@ def walk_statements(stmt: Stmt) -> Iterator[Stmt]:
     """All statements of a tree, parents first."""
     yield stmt
     match stmt:
-        case For():
+        case For() | Let():
             yield from walk_statements(stmt.body)
         case Seq():
             for part in stmt.body:

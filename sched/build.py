@@ -1,0 +1,86 @@
+"""From a schedule to a kernel, or to its TensorIR to look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from loopwright.sched.errors import ScheduleError
+from loopwright.sched.kernel import Kernel, compile_function
+from loopwright.sched.lowering.loopnest import build as build_program
+from loopwright.sched.signature import Param, Signature
+from loopwright.sched.stmt import Program
+from loopwright.sched.target import Target
+
+if TYPE_CHECKING:
+    from loopwright.sched.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A scheduled workload in TensorIR, to be looked at.
+
+    Attributes:
+        program: our own statement tree.
+        func: the ``tvm.tirx.PrimFunc``.
+        target: what it was lowered for.
+    """
+
+    program: Program
+    func: Any
+    target: Target
+
+    def source(self) -> str:
+        """The TensorIR as TVMScript text."""
+        return str(self.func)
+
+    def __str__(self) -> str:
+        return self.source()
+
+
+def program_of(schedule: Schedule, target: Target) -> Program:
+    """The statement tree of a filled schedule.
+
+    Raises:
+        ScheduleError: the schedule still has knobs.
+    """
+    if schedule.knobs:
+        names = ", ".join(schedule.knobs)
+        raise ScheduleError(
+            f"the schedule still has knobs ({names}): choose values with .fill(...), or tune it"
+        )
+    return build_program(schedule.nests, schedule.workload.name, target.vector_bytes, target.registers)
+
+
+def signature_of(program: Program) -> Signature:
+    """The arrays of a program's kernel: inputs in the order of declaration, then outputs."""
+    inputs = tuple(Param(b.name, b.shape, b.dtype) for b in program.inputs)
+    outputs = tuple(Param(b.name, b.shape, b.dtype, "output") for b in program.outputs)
+    return Signature(program.name, inputs + outputs)
+
+
+def lower_schedule(schedule: Schedule, target: Target) -> Lowered:
+    """The TensorIR of a filled schedule."""
+    from loopwright.sched.lowering.emit import emit
+
+    program = program_of(schedule, target)
+    return Lowered(program, emit(program), target)
+
+
+def build_schedule(
+    schedule: Schedule, target: Target, *, checks: bool = True, provenance: Any = None
+) -> Kernel:
+    """Compile a filled schedule.
+
+    Args:
+        checks: compile the argument checks into the kernel; see :func:`loopwright.sched.kernel.compile_function`.
+        provenance: where the schedule comes from; kept by the kernel and the libraries exported from it.
+
+    Raises:
+        ScheduleError: the schedule still has knobs.
+        BuildError: TVM or LLVM refused.
+    """
+    lowered = lower_schedule(schedule, target)
+    return compile_function(
+        lowered.func, signature_of(lowered.program), target, checks=checks, provenance=provenance
+    )

@@ -1,0 +1,128 @@
+"""Bounds inference: the box of a producer that a piece of its consumer reads.
+
+A :class:`Span` is ``extent`` consecutive integers from ``low``; ``low`` may speak of loops that are already open, the extent is
+a number. A box has a span for each dimension. Spans are safe: they hold at least what is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from loopwright.sched.lowering.affine import ZERO, extreme, linear, minus, number, plus, simplify, times
+from loopwright.sched.expr import Axis, Binary, Cast, Const, Expr, Load, Unary
+from loopwright.sched.interval import index_range
+
+
+@dataclass(frozen=True)
+class Span:
+    """The integers ``low .. low + extent - 1``."""
+
+    low: Expr
+    extent: int
+
+    @property
+    def high(self) -> Expr:
+        """The last integer of the span."""
+        return plus(self.low, number(self.extent - 1))
+
+
+Box = tuple[Span, ...]
+
+
+def full(shape: Iterable[int]) -> Box:
+    """The box that is a whole domain."""
+    return tuple(Span(ZERO, size) for size in shape)
+
+
+def span_of(expr: Expr, spans: Mapping[Axis, Span]) -> Span | None:
+    """What an index can be while the axes in ``spans`` run over theirs; None where it depends on data."""
+    form = linear(expr)
+    low, extent = number(form.const), 1
+    for term, coefficient in form.terms.values():
+        inner = _term_span(term, spans)
+        if inner is None:
+            return None
+        low = plus(low, times(inner.low if coefficient > 0 else inner.high, coefficient))
+        extent += abs(coefficient) * (inner.extent - 1)
+    return Span(simplify(low), extent)
+
+
+def _term_span(term: Expr, spans: Mapping[Axis, Span]) -> Span | None:
+    match term:
+        case Axis():
+            return spans.get(term) or Span(term, 1)
+        case Const():
+            return Span(term, 1)
+        case Cast():
+            return span_of(term.value, spans) if index_range(term) is not None else None
+        case Unary(op="neg"):
+            inner = span_of(term.a, spans)
+            return inner and Span(times(inner.high, -1), inner.extent)
+        case Binary(op="floordiv" | "mod"):
+            return _division_span(term, spans)
+        case Binary(op="min" | "max"):
+            a, b = span_of(term.a, spans), span_of(term.b, spans)
+            # min(a, b) starts at the lesser low, and is no longer than the longer of the two.
+            return Span(extreme(term.op, a.low, b.low), max(a.extent, b.extent)) if a and b else None
+    return None
+
+
+def _division_span(term: Binary, spans: Mapping[Axis, Span]) -> Span | None:
+    a = span_of(term.a, spans)
+    if a is None or not isinstance(term.b, Const) or int(term.b.value) <= 0:
+        return None
+    divisor = int(term.b.value)
+    low = simplify(Binary("floordiv", a.low, number(divisor), "int32"))
+    aligned = simplify(Binary("mod", a.low, number(divisor), "int32"))
+    phase = index_range(aligned)
+    start = phase if phase is not None else (0, divisor - 1)
+    if term.op == "floordiv":
+        return Span(low, (start[1] + a.extent - 1) // divisor + 1)
+    if start[1] + a.extent <= divisor:
+        return Span(aligned, a.extent)
+    return Span(ZERO, divisor)
+
+
+def union(a: Span, b: Span) -> Span | None:
+    """The least span that holds both; None if their distance is not a number."""
+    distance = linear(minus(b.low, a.low))
+    if distance.terms:
+        return None
+    shift = distance.const
+    low = a.low if shift >= 0 else b.low
+    return Span(low, max(a.extent, shift + b.extent) - min(0, shift))
+
+
+def read_box(
+    loads: Iterable[Load], sizes: tuple[int, ...], spans: Mapping[Axis, Span], box: Box | None = None
+) -> Box | None:
+    """The box that ``loads`` of one tensor cover, joined with ``box``; a dimension that depends on data is read whole."""
+    for load in loads:
+        new = tuple(
+            span_of(index, spans) or Span(ZERO, size) for index, size in zip(load.indices, sizes, strict=True)
+        )
+        box = new if box is None else tuple(
+            union(a, b) or Span(ZERO, size) for a, b, size in zip(box, new, sizes, strict=True)
+        )  # fmt: skip
+    return box
+
+
+def inside(box: Box, sizes: tuple[int, ...]) -> Box:
+    """Move a box into its domain: shifted inward where it may hang over, cut where it is larger than the domain.
+
+    A shifted box still holds every element of the domain that the given one holds, and keeps its constant extents.
+    """
+    return tuple(_span_inside(span, size) for span, size in zip(box, sizes, strict=True))
+
+
+def _span_inside(span: Span, size: int) -> Span:
+    if span.extent >= size:
+        return Span(ZERO, size)
+    return Span(extreme("max", extreme("min", span.low, number(size - span.extent)), ZERO), span.extent)
+
+
+def overhangs(span: Span, size: int) -> bool:
+    """Whether a span may reach beyond ``0 .. size - 1``."""
+    reach = index_range(span.low)
+    return reach is None or reach[0] < 0 or reach[1] + span.extent > size

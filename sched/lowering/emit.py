@@ -1,0 +1,177 @@
+"""From the statement tree to a TensorIR PrimFunc: a translation node by node.
+
+What TensorIR leaves undefined is defined here: integer division by zero gives 0 (as NumPy's), the least integer divided by -1
+wraps, shifts by at least the width give what shifting one by one would.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import tirx
+from tvm.tirx import AllocBuffer, BufferLoad, BufferStore, For, ForKind, IfThenElse, PrimFunc, SeqStmt
+
+from loopwright.sched import dtypes, stmt
+from loopwright.sched.errors import BuildError
+from loopwright.sched.expr import Axis, Binary, Call, Cast, Const, Expr, Load, Select, Unary
+
+KINDS = {
+    "serial": ForKind.SERIAL,
+    "parallel": ForKind.PARALLEL,
+    "vectorize": ForKind.VECTORIZED,
+    "unroll": ForKind.UNROLLED,
+}
+# Indices are 32-bit: flat offsets of a larger buffer would wrap.
+MOST_ELEMENTS = 2**31 - 1
+VECTOR_ALIGNMENT = 64
+
+BINARY = {
+    "add": tirx.Add, "sub": tirx.Sub, "mul": tirx.Mul, "div": tirx.Div, "min": tirx.Min, "max": tirx.Max,
+    "eq": tirx.EQ, "ne": tirx.NE, "lt": tirx.LT, "le": tirx.LE, "gt": tirx.GT, "ge": tirx.GE,
+    "and": tirx.And, "or": tirx.Or, "pow": tirx.power,
+    "bitand": tirx.bitwise_and, "bitor": tirx.bitwise_or, "bitxor": tirx.bitwise_xor,
+}  # fmt: skip
+FUNCTIONS = {"round": "nearbyint", "abs": "abs"}
+
+
+def emit(program: stmt.Program) -> PrimFunc:
+    """The PrimFunc of a program: parameters are the inputs, then the outputs, aligned to their elements only.
+
+    Raises:
+        BuildError: a buffer has more elements than indices can tell apart.
+    """
+    return _Emitter().program(program)
+
+
+class _Emitter:
+    def __init__(self) -> None:
+        self.buffers: dict[int, Any] = {}
+        self.values: dict[int, Any] = {}
+
+    def program(self, program: stmt.Program) -> PrimFunc:
+        """The whole function."""
+        params = [self.declare(b, dtypes.itemsize(b.dtype)) for b in (*program.inputs, *program.outputs)]
+        body = self.statement(program.body)
+        func = PrimFunc(params, body)
+        return func.with_attr("global_symbol", program.name).with_attr("tirx.noalias", True)
+
+    def declare(self, buffer: stmt.Buffer, alignment: int) -> Any:
+        """The TensorIR buffer of one of ours."""
+        if buffer.elements > MOST_ELEMENTS:
+            raise BuildError(
+                f"{buffer.name} has {buffer.elements} elements; a kernel can index at most {MOST_ELEMENTS}"
+            )
+        # Everything on a CPU is global memory; "local" lets the code generator keep small buffers on the stack.
+        scope = "local" if buffer.scope == "local" else ""
+        name = buffer.name.replace(".", "_")
+        made = tirx.decl_buffer(buffer.dims, buffer.dtype, name, scope=scope, data_alignment=alignment)
+        self.buffers[id(buffer)] = made
+        return made
+
+    # --- statements ---------------------------------------------------------------------------------------------
+
+    def statement(self, s: stmt.Stmt) -> Any:
+        """A statement in TensorIR."""
+        match s:
+            case stmt.Seq():
+                parts = [self.statement(part) for part in s.body]
+                return SeqStmt(parts) if len(parts) > 1 else parts[0] if parts else tirx.Evaluate(0)
+            case stmt.For():
+                var = tirx.Var(s.var.name.replace(".", "_"), "int32")
+                self.values[id(s.var)] = var
+                return For(var, 0, s.extent, KINDS[s.kind], self.statement(s.body))
+            case stmt.Let():
+                self.values[id(s.var)] = self.expr(s.value)
+                return self.statement(s.body)
+            case stmt.If():
+                otherwise = None if s.otherwise is None else self.statement(s.otherwise)
+                return IfThenElse(self.expr(s.cond), self.statement(s.then), otherwise)
+            case stmt.Alloc():
+                dims = tuple(max(1, size) for size in s.buffer.dims)
+                roomy = stmt.Buffer(s.buffer.name, dims, s.buffer.dtype, s.buffer.scope, s.buffer.stage)
+                made = self.declare(roomy, VECTOR_ALIGNMENT)
+                self.buffers[id(s.buffer)] = made
+                return AllocBuffer(made)
+            case stmt.Store():
+                indices = [self.expr(index) for index in s.indices]
+                return BufferStore(self.buffers[id(s.buffer)], self.expr(s.value), indices)
+        raise AssertionError(f"no TensorIR for {type(s).__name__}")
+
+    # --- expressions --------------------------------------------------------------------------------------------
+
+    def expr(self, e: Expr) -> Any:
+        """An expression in TensorIR."""
+        match e:
+            case Const():
+                return tirx.const(e.value, e.dtype)
+            case Axis():
+                return self.values[id(e)]
+            case Load():
+                return BufferLoad(self.buffers[id(e.tensor)], [self.expr(index) for index in e.indices])
+            case Binary():
+                return self.binary(e)
+            case Unary():
+                a = self.expr(e.a)
+                if e.op == "neg":
+                    return (
+                        tirx.Sub(tirx.const(0, e.dtype), a)
+                        if dtypes.is_integer(e.dtype)
+                        else tirx.Mul(a, tirx.const(-1, e.dtype))
+                    )
+                return tirx.Not(a) if e.op == "not" else tirx.bitwise_not(a)
+            case Call():
+                return getattr(tirx, FUNCTIONS.get(e.fn, e.fn))(*(self.expr(a) for a in e.args))
+            case Cast():
+                return self.cast(self.expr(e.value), e.value.dtype, e.dtype)
+            case Select():
+                return tirx.Select(self.expr(e.cond), self.expr(e.a), self.expr(e.b))
+        raise AssertionError(f"no TensorIR for {type(e).__name__}")
+
+    @staticmethod
+    def cast(value: Any, source: str, dtype: str) -> Any:
+        """A conversion; to bool it asks whether the value is not zero."""
+        if dtype == "bool":
+            return tirx.NE(value, tirx.const(0, source))
+        return tirx.Cast(dtype, value)
+
+    def binary(self, e: Binary) -> Any:
+        """A binary operation, with the cases that TensorIR leaves undefined taken out."""
+        a, b = self.expr(e.a), self.expr(e.b)
+        if e.op in BINARY:
+            return BINARY[e.op](a, b)
+        if e.op in ("floordiv", "mod") and dtypes.is_float(e.dtype):
+            quotient = tirx.floor(tirx.Div(a, b))
+            return quotient if e.op == "floordiv" else tirx.Sub(a, tirx.Mul(quotient, b))
+        if e.op in ("floordiv", "mod"):
+            return self.divide(e, a, b)
+        return self.shift(e, a, b)
+
+    def divide(self, e: Binary, a: Any, b: Any) -> Any:
+        """Floor division or modulo of integers; a divisor that is not a constant may be 0 or -1."""
+        divide = tirx.FloorDiv if e.op == "floordiv" else tirx.FloorMod
+        zero = tirx.const(0, e.dtype)
+        if isinstance(e.b, Const) and int(e.b.value) not in (0, -1):
+            return divide(a, b)
+        trap = tirx.EQ(b, zero)
+        if e.dtype in dtypes.SIGNED:
+            minus_one = tirx.EQ(b, tirx.const(-1, e.dtype))
+            safe = divide(a, tirx.Select(tirx.Or(trap, minus_one), tirx.const(1, e.dtype), b))
+            turned = tirx.Sub(zero, a) if e.op == "floordiv" else zero
+            safe = tirx.Select(minus_one, turned, safe)
+        else:
+            safe = divide(a, tirx.Select(trap, tirx.const(1, e.dtype), b))
+        return tirx.Select(trap, zero, safe)
+
+    def shift(self, e: Binary, a: Any, b: Any) -> Any:
+        """A shift; by the width or more, nothing of the value is left but a sign."""
+        bits = 8 * dtypes.itemsize(e.dtype)
+        last, zero = tirx.const(bits - 1, e.dtype), tirx.const(0, e.dtype)
+        if isinstance(e.b, Const) and 0 <= int(e.b.value) < bits:
+            return tirx.shift_left(a, b) if e.op == "shl" else tirx.shift_right(a, b)
+        # As unsigned a negative amount is a huge one.
+        beyond = tirx.Or(tirx.LT(b, zero), tirx.GT(b, last)) if e.dtype in dtypes.SIGNED else tirx.GT(b, last)
+        held = tirx.Select(beyond, last, b)
+        if e.op == "shl":
+            return tirx.Select(beyond, zero, tirx.shift_left(a, held))
+        shifted = tirx.shift_right(a, held)
+        return shifted if e.dtype in dtypes.SIGNED else tirx.Select(beyond, zero, shifted)

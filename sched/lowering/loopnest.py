@@ -1,0 +1,346 @@
+"""From nests to a statement tree: where every loop, buffer and store stands.
+
+The builder walks the stages in order. For each it opens the loops from the outside in (:class:`Frame` keeps the state); at
+the head of a loop's body it places the stages computed there, over the box of them that the rest of the body reads
+(:mod:`loopwright.sched.lowering.bounds`); at its end those computed after. Tails are partitioned where the outer loop of a split
+has a value: full tiles first, then one smaller tile, so that no predicate stands in an inner loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from loopwright.sched import dtypes
+from loopwright.sched.lowering.affine import linear, number
+from loopwright.sched.lowering.bounds import Box, Span, full, inside, overhangs, read_box
+from loopwright.sched.expr import Axis, Binary, Const, Expr, Load, Result, loads, rewrite, substitute
+from loopwright.sched.lowering.frame import Frame
+from loopwright.sched.nest import Loop, Nests, Split, StageNest
+from loopwright.sched.lowering.prepare import Definition, definitions
+from loopwright.sched.lowering.reduction import Reduction
+from loopwright.sched.stmt import Alloc, Buffer, For, If, Let, Program, Seq, Stmt, Store, seq
+from loopwright.sched.lowering.storage import Storage, stored_in
+from loopwright.sched.workload import producers
+
+Body = Callable[[Frame], Stmt]
+
+# Wider vectors than this are emitted in pieces: LLVM keeps them in one piece and spills.
+MOST_LANES = 64
+# Pieces of a vectorized loop are unrolled up to this many.
+MOST_PIECES = 8
+
+
+def build(nests: Nests, name: str = "kernel", vector_bytes: int = 32, registers: int = 16) -> Program:
+    """The statement tree of scheduled nests.
+
+    Args:
+        vector_bytes: the width of the target's vector registers; decides how long vectors are cut in pieces.
+        registers: how many of them there are; decides whether a tile of accumulators is cut.
+    """
+    return Builder(nests, vector_bytes, registers).program(name)
+
+
+class Builder:
+    """Builds one program. ``storage`` says where the values of each input and stage are at this point of the walk."""
+
+    def __init__(self, nests: Nests, vector_bytes: int, registers: int) -> None:
+        self.nests = nests
+        self.vector_bytes = vector_bytes
+        self.registers = registers
+        self.definitions = definitions(nests)
+        self.storage: dict[str, Storage] = {}
+
+    def program(self, name: str) -> Program:
+        """The whole kernel."""
+        inputs = tuple(Buffer(t.name, t.shape, t.dtype, "global", t.name) for t in self.nests.inputs)
+        self.storage = {b.stage: Storage(b, full(b.shape)) for b in inputs}
+        outputs = []
+        for array, stage in self.nests.outputs.items():
+            tensor = self.nests.stages[stage].stage
+            outputs.append(Buffer(array, tensor.shape, tensor.dtype, "global", stage))
+            self.storage[stage] = Storage(outputs[-1], full(tensor.shape))
+        body = [
+            self._stage(self.nests.stages[root], full(self.definitions[root].run)) for root in self._roots()
+        ]
+        return Program(name, inputs, tuple(outputs), seq(*body))
+
+    def _roots(self) -> list[str]:
+        """The stages at root in an order that computes everything before it is read, also by stages placed inside."""
+        order: list[str] = []
+
+        def visit(root: str) -> None:
+            if root in order:
+                return
+            for name in self.definitions:
+                if self._root_of(name) == root:
+                    for tensor in producers(self.nests.stages[name].stage):
+                        for owner in self._owners(tensor.name):
+                            if owner != root:
+                                visit(owner)
+            order.append(root)
+
+        for name in self.definitions:
+            visit(self._root_of(name))
+        return order
+
+    def _root_of(self, name: str) -> str:
+        """The stage at root in whose loops ``name`` is computed."""
+        place = self.nests.stages[name].place
+        return name if place.kind == "root" else self._root_of(place.stage)
+
+    def _owners(self, name: str) -> list[str]:
+        """The root stages to be computed before ``name`` can be read; an inlined one stands for what it reads."""
+        if name not in self.nests.stages:
+            return []
+        nest = self.nests.stages[name]
+        if nest.place.kind != "inline":
+            return [self._root_of(name)]
+        return [owner for tensor in producers(nest.stage) for owner in self._owners(tensor.name)]
+
+    # --- stages -------------------------------------------------------------------------------------------------
+
+    def _stage(self, nest: StageNest, box: Box) -> Stmt:
+        """Compute ``box`` of a stage; its buffer is made here unless it has one already, or a later loop makes it."""
+        definition = self.definitions[nest.name]
+        frame = Frame(nest, definition, box)
+        made: Stmt | None = None
+        if nest.name not in self.storage and not self._after(nest.name):
+            sizes = full(definition.sizes) if nest.place.kind == "root" else box
+            made = self._make_storage(frame, sizes)
+        limits = [
+            (axis, axis.extent) for axis, span in zip(definition.axes, box, strict=True)
+            if nest.place.kind == "after" and overhangs(span, axis.extent)
+        ]  # fmt: skip
+        return seq(made, self._loops(frame, 0, limits))
+
+    def _make_storage(self, frame: Frame, box: Box) -> Alloc:
+        self.storage[frame.nest.name] = stored_in(frame, box)
+        return Alloc(self.storage[frame.nest.name].buffer)
+
+    def _after(self, name: str) -> list[StageNest]:
+        """The stages that are computed after ``name``, in one of its loops."""
+        return [n for n in self.nests.stages.values() if n.place.kind == "after" and n.place.stage == name]
+
+    def _placed(self, kind: str, stage: str, loop: str) -> list[StageNest]:
+        return [
+            n
+            for n in self.nests.stages.values()
+            if n.place.kind == kind and (n.place.stage, n.place.loop) == (stage, loop)
+        ]
+
+    # --- loops --------------------------------------------------------------------------------------------------
+
+    def _loops(self, frame: Frame, position: int, limits: list[tuple[Axis, int]]) -> Stmt:
+        """Open the loops from ``position`` on, and compute what stands inside."""
+        loops = frame.nest.loops
+        if (
+            position < len(loops)
+            and loops[position].reduce
+            or (position == len(loops) and self._reduces(frame, loops))
+        ):
+            return Reduction(self, frame, position, limits).statement()
+        if position == len(loops):
+            value = self.value(frame.definition.body, frame)
+            return self.limited(frame, limits, self.store(frame, value, "value"))
+        loop = loops[position]
+        return self.open(
+            frame, loop, lambda f: self.attached(f, loop, lambda g: self._loops(g, position + 1, limits))
+        )
+
+    @staticmethod
+    def _reduces(frame: Frame, loops: tuple[Loop, ...]) -> bool:
+        """A reduction over no loops at all: its axes are all gone, but its identity is still to be stored."""
+        return frame.definition.value is not None and not any(loop.reduce for loop in loops)
+
+    def open(self, frame: Frame, loop: Loop, body: Body) -> Stmt:
+        """The loop statement(s) of one loop: its partition into full tiles and tail, its vector pieces, its guards."""
+        extent = frame.extent(loop.name)
+        if extent == 0:
+            return Seq(())
+        split = self._peels_here(frame, loop)
+        if split is not None and loop.kind != "parallel":
+            whole = frame.extent(split.parent) // frame.factor(split)
+            main = self._run(frame.choose(split, "full"), loop, whole, body)
+            return seq(main, self._bind(frame.choose(split, "tail"), frame, loop, number(whole), body))
+        return self._run(frame, loop, extent, body)
+
+    @staticmethod
+    def _peels_here(frame: Frame, loop: Loop) -> Split | None:
+        """The split whose outer loop this is, if its tail is to be peeled and its inner loops are closed."""
+        for split in frame.splits:
+            if split.outer == loop.name and frame.partitions(split) and not frame.opened(split.inner):
+                return split
+        return None
+
+    def _run(self, frame: Frame, loop: Loop, extent: int, body: Body) -> Stmt:
+        if extent == 1:
+            return self._bind(frame, frame, loop, number(0), body)
+        if loop.name in frame.pieces:
+            first, extent = frame.pieces[loop.name]
+            return self._for(frame, loop, extent, loop.kind, first, body)
+        if loop.kind == "vectorize":
+            return self._vector(frame, loop, extent, body)
+        return self._for(frame, loop, extent, loop.kind, number(0), body)
+
+    def _for(self, frame: Frame, loop: Loop, extent: int, kind: str, base: Expr, body: Body) -> Stmt:
+        if extent == 1:
+            return self._bind(frame, frame, loop, base, body)
+        var = Axis(loop.name, extent, loop.reduce)
+        value = linear(base).add(linear(var)).expr()
+        inner = self._bind(frame, frame, loop, value, body)
+        part = frame.phase if frame.phase != "main" else "tail" if "tail" in frame.parts.values() else ""
+        return For(var, extent, kind, inner, f"{frame.nest.name}.{loop.name}", part)
+
+    def _vector(self, frame: Frame, loop: Loop, extent: int, body: Body) -> Stmt:
+        """A vector of a power of two lanes as it is; any other length in such pieces, the widest first."""
+        if extent & (extent - 1) == 0 and extent <= MOST_LANES:
+            return self._for(frame, loop, extent, "vectorize", number(0), body)
+        widest = max(1, self.vector_bytes // max(1, dtypes.itemsize(frame.nest.stage.dtype)))
+        lanes = extent & -extent if widest <= (extent & -extent) <= MOST_LANES else widest
+        pieces: list[Stmt] = []
+        done = 0
+        count = extent // lanes
+        if count > 1:
+            piece = Axis(f"{loop.name}.p", count)
+            start = linear(piece).scaled(lanes).expr()
+            inner = self._for(frame, loop, lanes, "vectorize", start, body)
+            kind = "unroll" if count <= MOST_PIECES else "serial"
+            pieces.append(For(piece, count, kind, inner, f"{frame.nest.name}.{loop.name}"))
+            done = count * lanes
+        while done < extent:
+            lanes = min(lanes, 1 << ((extent - done).bit_length() - 1))
+            pieces.append(self._for(frame, loop, lanes, "vectorize", number(done), body))
+            done += lanes
+        return seq(*pieces)
+
+    def _bind(self, frame: Frame, before: Frame, loop: Loop, value: Expr, body: Body) -> Stmt:
+        """Give a loop its value; then partition the splits that this decides, and guard what may run over."""
+        opened = frame.open(loop.name, value)
+        guards = opened.guards(before)
+        inner = self.partitioned(opened, body)
+        for condition in guards:
+            inner = If(condition, inner, None)
+        return inner
+
+    def partitioned(self, frame: Frame, body: Body) -> Stmt:
+        """``body`` in each part of the splits whose outer value is known by now."""
+        todo = frame.splits_to_partition()
+        if not todo:
+            return body(frame)
+        split = todo[0]
+        value = frame.values[split.outer]
+        whole = frame.extent(split.parent) // frame.factor(split)
+        if isinstance(value, Const):
+            part = "full" if int(value.value) < whole else "tail"
+            return self.partitioned(frame.choose(split, part), body)
+        alias = Axis(split.outer, whole)
+        steady = self.partitioned(frame.decide(split, "full", alias), body)
+        tail = self.partitioned(frame.decide(split, "tail", number(whole)), body)
+        if whole == 0:
+            return tail
+        return If(Binary("lt", value, number(whole), "bool"), Let(alias, value, steady), tail)
+
+    # --- stages placed inside a loop ----------------------------------------------------------------------------
+
+    def attached(self, frame: Frame, loop: Loop, body: Body) -> Stmt:
+        """A loop's body with the stages computed at its head and at its end."""
+        name = frame.nest.name
+        at, after = self._placed("at", name, loop.name), self._placed("after", name, loop.name)
+        if not at and not after:
+            return body(frame)
+        outside = dict(self.storage)
+        head: list[Stmt] = []
+        for nest in at:
+            head.append(self._stage(nest, self._needed(nest.name, frame)))
+        if after and name not in self.storage:
+            definition = frame.definition
+            box = tuple(frame.axis_spans()[axis] for axis in definition.axes)
+            head.append(self._make_storage(frame, box))
+        main = body(frame)
+        tail = [self._stage(nest, self._produced(nest, frame)) for nest in after]
+        self.storage = outside
+        return seq(*head, main, *tail)
+
+    def _needed(self, name: str, frame: Frame) -> Box:
+        """The box of stage ``name`` that the rest of this loop's body reads, moved into its domain."""
+        sizes = self.definitions[name].sizes
+        box: Box | None = None
+        for consumer in self.nests.consumers(name):
+            for reader in self._readers(consumer):
+                spans = self._spans_at(reader, frame)
+                reads = [
+                    load
+                    for e in self.definitions[reader].exprs
+                    for load in loads(e)
+                    if load.tensor.name == name
+                ]
+                box = read_box(reads, sizes, spans, box)
+        return inside(box or full(sizes), sizes)
+
+    def _readers(self, consumer: str) -> list[str]:
+        """A consumer, or the stages it is inlined into."""
+        if self.nests.stages[consumer].place.kind != "inline":
+            return [consumer]
+        return [reader for c in self.nests.consumers(consumer) for reader in self._readers(c)]
+
+    def _spans_at(self, reader: str, frame: Frame) -> dict[Axis, Span]:
+        """What the axes of a stage run over inside the current loop body of ``frame``'s stage."""
+        definition = self.definitions[reader]
+        if reader == frame.nest.name:
+            return frame.axis_spans()
+        nest = self.nests.stages[reader]
+        box = self._produced(nest, frame) if nest.place.kind == "after" else self._needed(reader, frame)
+        spans = dict(zip(definition.axes, box, strict=True))
+        return spans | {axis: Span(number(0), axis.extent) for axis in definition.stage.reduce_axes}
+
+    def _produced(self, nest: StageNest, frame: Frame) -> Box:
+        """The box of an ``after`` stage whose producer's elements the current loop body has completed."""
+        definition = self.definitions[nest.name]
+        produced = (
+            self._produced(self.nests.stages[nest.place.stage], frame)
+            if nest.place.stage != frame.nest.name
+            else None
+        )
+        spans = frame.axis_spans()
+        box: dict[Axis, Span] = {}
+        for load in (
+            load for e in definition.exprs for load in loads(e) if load.tensor.name == nest.place.stage
+        ):
+            for dim, index in enumerate(load.indices):
+                if isinstance(index, Axis):
+                    box[index] = produced[dim] if produced else spans[frame.definition.axes[dim]]
+        return tuple(box.get(axis, Span(number(0), axis.extent)) for axis in definition.axes)
+
+    # --- leaves -------------------------------------------------------------------------------------------------
+
+    def value(self, expr: Expr, frame: Frame, result: Expr | None = None) -> Expr:
+        """A stage's expression in terms of the open loops and of buffers."""
+        axes = {
+            axis: frame.axis_value(axis) for axis in frame.definition.stage.all_axes if frame.valued(axis)
+        }
+        bound = substitute(expr, axes)
+
+        def change(e: Expr) -> Expr | None:
+            if isinstance(e, Result):
+                return result
+            if isinstance(e, Load):
+                return self.storage[e.tensor.name].element(
+                    tuple(rewrite(index, change) for index in e.indices)
+                )
+            return None
+
+        return rewrite(bound, change)
+
+    def store(self, frame: Frame, value: Expr, role: str) -> Store:
+        """Put a value where the stage's element belongs."""
+        point = tuple(frame.axis_value(axis) for axis in frame.definition.axes)
+        target = self.storage[frame.nest.name].element(point)
+        assert isinstance(target.tensor, Buffer)
+        return Store(target.tensor, target.indices, value, frame.nest.name, role)
+
+    @staticmethod
+    def limited(frame: Frame, limits: list[tuple[Axis, int]], statement: Stmt) -> Stmt:
+        """Store only inside the domain, where the box handed to an ``after`` stage may hang over it."""
+        for axis, size in limits:
+            statement = If(Binary("lt", frame.axis_value(axis), number(size), "bool"), statement, None)
+        return statement

@@ -1,0 +1,161 @@
+"""Before loops are built: inlining, padded domains, and clamped indices.
+
+After this pass every index of every load is known to stay inside its tensor for all points of the reader's domain, so
+the loop builder never has to think about memory safety again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loopwright.sched import dtypes
+from loopwright.sched.lowering.affine import number
+from loopwright.sched.expr import Axis, Binary, Cast, Expr, Load, loads, rewrite, substitute, wrap
+from loopwright.sched.interval import index_range
+from loopwright.sched.nest import Nests, Split, StageNest
+from loopwright.sched.stage import Stage, Tensor
+from loopwright.sched.workload import stage_exprs
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A stage as the loop builder sees it.
+
+    Attributes:
+        axes: the stage's axes.
+        sizes: the extent of each axis that has storage; larger than the axis where a reader pads.
+        run: the extent of each axis that is computed; larger than ``sizes`` where the stage itself pads.
+        value: what the reduction accumulates, or None.
+        body: what is stored.
+    """
+
+    stage: Stage
+    axes: tuple[Axis, ...]
+    sizes: tuple[int, ...]
+    run: tuple[int, ...]
+    value: Expr | None
+    body: Expr
+
+    @property
+    def exprs(self) -> tuple[Expr, ...]:
+        """The expressions of the stage."""
+        return (self.body,) if self.value is None else (self.value, self.body)
+
+
+def definitions(nests: Nests) -> dict[str, Definition]:
+    """The definitions of all stages that are not inlined, producers first."""
+    inlined: dict[str, Stage] = {}
+    found: dict[str, Definition] = {}
+    for nest in nests.stages.values():
+        exprs = tuple(_inline(e, inlined) for e in stage_exprs(nest.stage))
+        if nest.place.kind == "inline":
+            inlined[nest.name] = Stage(nest.name, nest.stage.axes, exprs[-1], None, nest.stage.dtype)
+            continue
+        shape = nest.stage.shape
+        value = exprs[0] if nest.stage.reduce is not None else None
+        found[nest.name] = Definition(nest.stage, nest.stage.axes, shape, _padded_run(nest), value, exprs[-1])
+    _pad_producers(nests, found)
+    return {name: _clamped(definition, found) for name, definition in found.items()}
+
+
+def _inline(expr: Expr, inlined: dict[str, Stage]) -> Expr:
+    """Put the definition of inlined stages where they are read."""
+
+    def change(e: Expr) -> Expr | None:
+        if not isinstance(e, Load) or e.tensor.name not in inlined:
+            return None
+        stage = inlined[e.tensor.name]
+        indices = [rewrite(index, change) for index in e.indices]
+        indices = [_clamp(index, size) for index, size in zip(indices, stage.shape, strict=True)]
+        return substitute(stage.body, dict(zip(stage.axes, indices, strict=True)))
+
+    return rewrite(expr, change)
+
+
+def _padded_run(nest: StageNest) -> tuple[int, ...]:
+    """The extents a stage computes: rounded up on axes that are split with ``tail="pad"``.
+
+    Only a reduction's accumulators are padded; a stage without one has nothing to gain, its pad is a peel.
+    """
+    factors = {r.parent: r.factor for r in nest.relations if isinstance(r, Split) and r.tail == "pad"}
+    if nest.stage.reduce is None or nest.place.kind != "root":
+        return nest.stage.shape
+    return tuple(
+        -(-axis.extent // factors.get(axis.name, 1)) * factors.get(axis.name, 1) for axis in nest.stage.axes
+    )
+
+
+def _pad_producers(nests: Nests, found: dict[str, Definition]) -> None:
+    """A copy that a padded stage reads grows with it, so that the padded part is read without a clamp.
+
+    The copy's own reads are clamped instead: padding lanes compute on repeated edge elements and are never stored.
+    """
+    fixed = set(nests.outputs.values())
+    for name in reversed(list(found)):
+        reader = found[name]
+        if reader.run == reader.stage.shape and reader.sizes == reader.stage.shape:
+            continue
+        for load in (load for e in reader.exprs for load in loads(e)):
+            producer = found.get(load.tensor.name)
+            if producer is None or producer.value is not None or producer.stage.name in fixed:
+                continue
+            ranges = [index_range(index, lambda axis: _range_of(axis, reader)) for index in load.indices]
+            sizes = tuple(
+                max(size, r[1] + 1) if r else size for size, r in zip(producer.sizes, ranges, strict=True)
+            )
+            found[producer.stage.name] = Definition(
+                producer.stage, producer.axes, sizes, sizes, None, producer.body
+            )
+
+
+def _range_of(axis: Axis, definition: Definition) -> tuple[int, int]:
+    for mine, extent in zip(definition.axes, definition.run, strict=True):
+        if mine is axis:
+            return (0, extent - 1)
+    return (0, axis.extent - 1)
+
+
+def _clamped(definition: Definition, found: dict[str, Definition]) -> Definition:
+    """Clamp every index that is not known to stay inside its tensor: it depends on data, or a select guards it."""
+
+    def sizes_of(tensor: Tensor) -> tuple[int, ...]:
+        return found[tensor.name].sizes if tensor.name in found else tensor.shape
+
+    def change(e: Expr) -> Expr | None:
+        if not isinstance(e, Load):
+            return None
+        indices = tuple(
+            _clamp(rewrite(index, change), size, definition)
+            for index, size in zip(e.indices, sizes_of(e.tensor), strict=True)
+        )
+        return Load(e.tensor, indices, e.dtype)
+
+    value = None if definition.value is None else rewrite(definition.value, change)
+    return Definition(
+        definition.stage,
+        definition.axes,
+        definition.sizes,
+        definition.run,
+        value,
+        rewrite(definition.body, change),
+    )
+
+
+def _clamp(index: Expr, size: int, definition: Definition | None = None) -> Expr:
+    span = index_range(index, (lambda axis: _range_of(axis, definition)) if definition else None)
+    if span is not None and span[0] >= 0 and span[1] < size:
+        return index
+    if size == 0:
+        return number(0)
+    if index.dtype != "int32":
+        # Clamp in the wide type first: a cast to int32 could turn an outlier into a valid index.
+        limit = min(size - 1, int(dtypes.limits(index.dtype)[1]))
+        low, high = wrap(0, index.dtype), wrap(limit, index.dtype)
+        held = Binary("min", Binary("max", index, low, index.dtype), high, index.dtype)
+        return Cast(held, "int32")
+    # Built plainly: simplification would trust the axis's own extent, which a padded run exceeds.
+    if span is None or span[0] < 0:
+        index = Binary("max", index, number(0), "int32")
+    if span is None or span[1] >= size:
+        index = Binary("min", index, number(size - 1), "int32")
+    return index
