@@ -12,8 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a test holds the two lists equal
     from loopwright import ops as ops
     from loopwright.autotune.tune import tune as tune
-    from loopwright.sched.build import build as build
-    from loopwright.sched.build import lower as lower
+    from loopwright.building import UntunedWarning as UntunedWarning
+    from loopwright.building import build as build
+    from loopwright.building import lower as lower
     from loopwright.sched.builders import all as all
     from loopwright.sched.builders import any as any
     from loopwright.sched.builders import clip as clip
@@ -42,8 +43,8 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from loopwright.sched.errors import TuneError as TuneError
     from loopwright.sched.expr import cast as cast
     from loopwright.sched.expr import select as select
-    from loopwright.sched.importers import from_te as from_te
-    from loopwright.sched.importers import from_tir as from_tir
+    from loopwright.sched.importer import from_te as from_te
+    from loopwright.sched.importer import from_tir as from_tir
     from loopwright.sched.kernel import Kernel as Kernel
     from loopwright.sched.knobs import Knob as Knob
     from loopwright.sched.knobs import knob as knob
@@ -99,8 +100,8 @@ _HOME = {
         "sched.target": "Target",
         "sched.kernel": "Kernel",
         "sched.library": "load",
-        "sched.build": "build lower",
-        "sched.importers": "from_te from_tir",
+        "building": "UntunedWarning build lower",
+        "sched.importer": "from_te from_tir",
         "autotune.tune": "tune",
         "sched.errors": (
             "ArgumentError ArgumentTypeError BuildError DefinitionError ExportError "

@@ -14,6 +14,7 @@ from loopwright.sched.target import Target
 
 if TYPE_CHECKING:
     from loopwright.sched.schedule import Schedule
+    from loopwright.sched.workload import Workload
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,11 @@ def program_of(schedule: Schedule, target: Target) -> Program:
     return build_program(schedule.nests, schedule.workload.name, target.vector_bytes, target.registers)
 
 
-def signature_of(program: Program) -> Signature:
-    """The arrays of a program's kernel: inputs in the order of declaration, then outputs."""
-    inputs = tuple(Param(b.name, b.shape, b.dtype) for b in program.inputs)
-    outputs = tuple(Param(b.name, b.shape, b.dtype, "output") for b in program.outputs)
-    return Signature(program.name, inputs + outputs)
+def signature_of(work: Workload) -> Signature:
+    """The arrays of a workload's kernel: inputs in the order of declaration, then outputs."""
+    inputs = tuple(Param(t.name, t.shape, t.dtype) for t in work.inputs)
+    outputs = tuple(Param(t.name, t.shape, t.dtype, "output") for t in work.outputs)
+    return Signature(work.name, inputs + outputs)
 
 
 def lower_schedule(schedule: Schedule, target: Target) -> Lowered:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from loopwright.sched.lowering.affine import ZERO, extreme, linear, minus, number, plus, simplify, times
 from loopwright.sched.expr import Axis, Binary, Cast, Const, Expr, Load, Unary
 from loopwright.sched.interval import index_range
+from loopwright.sched.lowering.affine import ZERO, extreme, linear, minus, number, plus, simplify, times
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tvm import tirx
-from tvm.tirx import AllocBuffer, BufferLoad, BufferStore, For, ForKind, IfThenElse, PrimFunc, SeqStmt
-
 from loopwright.sched import dtypes, stmt
 from loopwright.sched.errors import BuildError
 from loopwright.sched.expr import Axis, Binary, Call, Cast, Const, Expr, Load, Select, Unary
+from tvm import tirx
+from tvm.tirx import AllocBuffer, BufferLoad, BufferStore, For, ForKind, IfThenElse, PrimFunc, SeqStmt
 
 KINDS = {
     "serial": ForKind.SERIAL,

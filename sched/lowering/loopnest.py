@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from loopwright.sched import dtypes
+from loopwright.sched.expr import Axis, Binary, Const, Expr, Load, Result, loads, rewrite, substitute
 from loopwright.sched.lowering.affine import linear, number
 from loopwright.sched.lowering.bounds import Box, Span, full, inside, overhangs, read_box
-from loopwright.sched.expr import Axis, Binary, Const, Expr, Load, Result, loads, rewrite, substitute
 from loopwright.sched.lowering.frame import Frame
-from loopwright.sched.nest import Loop, Nests, Split, StageNest
-from loopwright.sched.lowering.prepare import Definition, definitions
+from loopwright.sched.lowering.prepare import definitions
 from loopwright.sched.lowering.reduction import Reduction
-from loopwright.sched.stmt import Alloc, Buffer, For, If, Let, Program, Seq, Stmt, Store, seq
 from loopwright.sched.lowering.storage import Storage, stored_in
+from loopwright.sched.nest import Loop, Nests, Split, StageNest
+from loopwright.sched.stmt import Alloc, Buffer, For, If, Let, Program, Seq, Stmt, Store, seq
 from loopwright.sched.workload import producers
 
 Body = Callable[[Frame], Stmt]
@@ -134,8 +134,8 @@ class Builder:
         """Open the loops from ``position`` on, and compute what stands inside."""
         loops = frame.nest.loops
         if (
-            position < len(loops)
-            and loops[position].reduce
+            (position < len(loops)
+            and loops[position].reduce)
             or (position == len(loops) and self._reduces(frame, loops))
         ):
             return Reduction(self, frame, position, limits).statement()

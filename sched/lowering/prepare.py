@@ -7,11 +7,12 @@ the loop builder never has to think about memory safety again.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from loopwright.sched import dtypes
-from loopwright.sched.lowering.affine import number
 from loopwright.sched.expr import Axis, Binary, Cast, Expr, Load, loads, rewrite, substitute, wrap
 from loopwright.sched.interval import index_range
+from loopwright.sched.lowering.affine import number
 from loopwright.sched.nest import Nests, Split, StageNest
 from loopwright.sched.stage import Stage, Tensor
 from loopwright.sched.workload import stage_exprs
@@ -99,7 +100,7 @@ def _pad_producers(nests: Nests, found: dict[str, Definition]) -> None:
             producer = found.get(load.tensor.name)
             if producer is None or producer.value is not None or producer.stage.name in fixed:
                 continue
-            ranges = [index_range(index, lambda axis: _range_of(axis, reader)) for index in load.indices]
+            ranges = [index_range(index, partial(_range_of, definition=reader)) for index in load.indices]
             sizes = tuple(
                 max(size, r[1] + 1) if r else size for size, r in zip(producer.sizes, ranges, strict=True)
             )
@@ -142,7 +143,7 @@ def _clamped(definition: Definition, found: dict[str, Definition]) -> Definition
 
 
 def _clamp(index: Expr, size: int, definition: Definition | None = None) -> Expr:
-    span = index_range(index, (lambda axis: _range_of(axis, definition)) if definition else None)
+    span = index_range(index, partial(_range_of, definition=definition) if definition else None)
     if span is not None and span[0] >= 0 and span[1] < size:
         return index
     if size == 0:

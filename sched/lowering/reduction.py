@@ -14,8 +14,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from loopwright.sched import dtypes
-from loopwright.sched.lowering.affine import minus, number, times
 from loopwright.sched.expr import Axis, Binary, Const, Expr, Load, Result
+from loopwright.sched.lowering.affine import minus, number, times
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.registers import register_cut
 from loopwright.sched.nest import Loop

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from loopwright.sched.expr import Binary, Expr, Load
 from loopwright.sched.lowering.affine import minus, number, simplify, times
 from loopwright.sched.lowering.bounds import Box
-from loopwright.sched.expr import Binary, Expr, Load
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.nest import Split
 from loopwright.sched.stmt import Buffer

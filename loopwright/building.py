@@ -1,0 +1,95 @@
+"""`lw.build` and `lw.lower`: from a workload to a kernel, by a schedule of the caller's, the log's best, or a default."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from loopwright.sched.errors import DefinitionError, ScheduleError
+from loopwright.sched.target import Target
+from loopwright.sched.workload import Workload
+
+if TYPE_CHECKING:
+    from loopwright.autotune.log import TuningLog
+    from loopwright.sched.build import Lowered
+    from loopwright.sched.kernel import Kernel
+    from loopwright.sched.schedule import Schedule
+
+
+class UntunedWarning(UserWarning):
+    """A log was given, but it has nothing for this workload and target; a default schedule is used."""
+
+
+def build(
+    work: Workload,
+    target: object = "cpu",
+    schedule: Schedule | None = None,
+    log: str | os.PathLike[str] | TuningLog | None = None,
+) -> Kernel:
+    """Compile a workload.
+
+    Args:
+        work: what to compute.
+        target: ``"cpu"`` is this host; or a `Target`, a dict, a target file.
+        schedule: how to compute it. Without one, the best record of ``log``; without that, a default schedule.
+        log: a tuning log. If it has no record for the workload and target, an `UntunedWarning` says what it has instead.
+
+    Returns:
+        The kernel; ``kernel.provenance`` says where its schedule comes from.
+
+    Raises:
+        ScheduleError: the schedule belongs to another workload, or still has knobs.
+        TargetError: the target is unknown or not available.
+        LogError: the log cannot be read.
+        BuildError: the compiler refused.
+
+    Example:
+        >>> import numpy as np
+        >>> from loopwright import ops
+        >>> kernel = build(ops.matmul(M=8, N=8, K=8))
+        >>> kernel(np.eye(8, dtype="float32"), np.ones((8, 8), "float32")).sum()
+        np.float32(64.0)
+    """
+    from loopwright.sched.build import build_schedule
+
+    parsed = Target.parse(target)
+    chosen, provenance = _schedule_for(work, parsed, schedule, log)
+    return build_schedule(chosen, parsed, work=work, provenance=provenance)
+
+
+def lower(
+    work: Workload,
+    target: object = "cpu",
+    schedule: Schedule | None = None,
+    log: str | os.PathLike[str] | TuningLog | None = None,
+) -> Lowered:
+    """The TensorIR that `build` would compile; ``.source()`` is its text. Arguments and errors are those of `build`."""
+    from loopwright.sched.build import lower_schedule
+
+    parsed = Target.parse(target)
+    chosen, _ = _schedule_for(work, parsed, schedule, log)
+    return lower_schedule(chosen, parsed)
+
+
+def _schedule_for(work: Workload, target: Target, schedule: Schedule | None, log: Any) -> tuple[Schedule, Any]:
+    """The schedule to build, and where it comes from."""
+    if not isinstance(work, Workload):
+        hint = "; call it with its sizes first" if callable(work) else ""
+        raise DefinitionError(f"build takes a workload, such as ops.matmul(M=512, N=512, K=512), not {work!r}{hint}")
+    if schedule is not None:
+        if schedule.workload.key != work.key:
+            raise ScheduleError(f"the schedule was written for {schedule.workload}, which computes something else than {work}")
+        return schedule, "a schedule given by the caller"
+    from loopwright.autotune.lookup import lookup, no_log
+    from loopwright.sched.default import default_schedule
+
+    if log is None:
+        return default_schedule(work, target), no_log(target, name=work.name, args=work.args)
+    found = lookup(log, work.key, target, name=work.name, args=work.args)
+    if found.record is not None:
+        from loopwright.autotune.replay import schedule_of
+
+        return schedule_of(found.record, work), found.provenance
+    warnings.warn(str(found.provenance), UntunedWarning, stacklevel=3)
+    return default_schedule(work, target), found.provenance
