@@ -72,14 +72,20 @@ def lower(
     return lower_schedule(chosen, parsed)
 
 
-def _schedule_for(work: Workload, target: Target, schedule: Schedule | None, log: Any) -> tuple[Schedule, Any]:
+def _schedule_for(
+    work: Workload, target: Target, schedule: Schedule | None, log: Any
+) -> tuple[Schedule, Any]:
     """The schedule to build, and where it comes from."""
     if not isinstance(work, Workload):
         hint = "; call it with its sizes first" if callable(work) else ""
-        raise DefinitionError(f"build takes a workload, such as ops.matmul(M=512, N=512, K=512), not {work!r}{hint}")
+        raise DefinitionError(
+            f"build takes a workload, such as ops.matmul(M=512, N=512, K=512), not {work!r}{hint}"
+        )
     if schedule is not None:
         if schedule.workload.key != work.key:
-            raise ScheduleError(f"the schedule was written for {schedule.workload}, which computes something else than {work}")
+            raise ScheduleError(
+                f"the schedule was written for {schedule.workload}, which computes something else than {work}"
+            )
         return schedule, "a schedule given by the caller"
     from loopwright.autotune.lookup import lookup, no_log
     from loopwright.sched.default import default_schedule

@@ -69,11 +69,17 @@ def lower_schedule(schedule: Schedule, target: Target) -> Lowered:
 
 
 def build_schedule(
-    schedule: Schedule, target: Target, *, checks: bool = True, provenance: Any = None
+    schedule: Schedule,
+    target: Target,
+    *,
+    work: Workload | None = None,
+    checks: bool = True,
+    provenance: Any = None,
 ) -> Kernel:
     """Compile a filled schedule.
 
     Args:
+        work: the workload whose names the kernel speaks in, where the schedule is written in those of an equal one.
         checks: compile the argument checks into the kernel; see :func:`loopwright.sched.kernel.compile_function`.
         provenance: where the schedule comes from; kept by the kernel and the libraries exported from it.
 
@@ -82,6 +88,5 @@ def build_schedule(
         BuildError: TVM or LLVM refused.
     """
     lowered = lower_schedule(schedule, target)
-    return compile_function(
-        lowered.func, signature_of(lowered.program), target, checks=checks, provenance=provenance
-    )
+    signature = signature_of(work or schedule.workload)
+    return compile_function(lowered.func, signature, target, checks=checks, provenance=provenance)
