@@ -82,9 +82,9 @@ def _schedule_for(
             f"build takes a workload, such as ops.matmul(M=512, N=512, K=512), not {work!r}{hint}"
         )
     if schedule is not None:
-        if schedule.workload.key != work.key:
+        if schedule.work.key != work.key:
             raise ScheduleError(
-                f"the schedule was written for {schedule.workload}, which computes something else than {work}"
+                f"the schedule was written for {schedule.work}, which computes something else than {work}"
             )
         return schedule, "a schedule given by the caller"
     from loopwright.autotune.lookup import lookup, no_log

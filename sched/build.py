@@ -50,7 +50,7 @@ def program_of(schedule: Schedule, target: Target) -> Program:
         raise ScheduleError(
             f"the schedule still has knobs ({names}): choose values with .fill(...), or tune it"
         )
-    return build_program(schedule.nests, schedule.workload.name, target.vector_bytes, target.registers)
+    return build_program(schedule.nests, schedule.work.name, target.vector_bytes, target.registers)
 
 
 def signature_of(work: Workload) -> Signature:
@@ -88,5 +88,5 @@ def build_schedule(
         BuildError: TVM or LLVM refused.
     """
     lowered = lower_schedule(schedule, target)
-    signature = signature_of(work or schedule.workload)
+    signature = signature_of(work or schedule.work)
     return compile_function(lowered.func, signature, target, checks=checks, provenance=provenance)

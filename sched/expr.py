@@ -6,257 +6,31 @@ expression; :func:`same` compares structure. Every node knows its ``dtype``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Union
+import math
+from collections.abc import Callable, Hashable, Iterator
 
 import numpy as np
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import DefinitionError, ExpressionTypeError
-
-if TYPE_CHECKING:
-    from loopwright.sched.stage import Tensor
-
-COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
-LOGIC = ("and", "or")
-BITWISE = ("bitand", "bitor", "bitxor", "shl", "shr")
-ARITHMETIC = ("add", "sub", "mul", "div", "floordiv", "mod", "min", "max", "pow")
-REDUCERS = ("sum", "prod", "min", "max", "any", "all")
-MATH = (
-    "exp", "exp2", "log", "log2", "log10", "log1p", "expm1", "tanh", "erf", "sigmoid", "sin", "cos", "tan", "asin", "acos", "atan",
-    "sinh", "cosh", "sqrt", "rsqrt", "abs", "floor", "ceil", "round", "trunc",
-)  # fmt: skip
-
-ExprLike = Union["Expr", int, float, bool, np.generic]
-
-
-class Expr:
-    """A scalar expression. Arithmetic, comparisons and ``& | ^ << >> ~`` build larger expressions."""
-
-    dtype: str
-    __slots__ = ()
-    __hash__ = object.__hash__
-    # NumPy scalars on the left must not try to spread over an expression.
-    __array_ufunc__ = None
-
-    def __add__(self, other: ExprLike) -> Expr:
-        return binary("add", self, other)
-
-    def __radd__(self, other: ExprLike) -> Expr:
-        return binary("add", other, self)
-
-    def __sub__(self, other: ExprLike) -> Expr:
-        return binary("sub", self, other)
-
-    def __rsub__(self, other: ExprLike) -> Expr:
-        return binary("sub", other, self)
-
-    def __mul__(self, other: ExprLike) -> Expr:
-        return binary("mul", self, other)
-
-    def __rmul__(self, other: ExprLike) -> Expr:
-        return binary("mul", other, self)
-
-    def __truediv__(self, other: ExprLike) -> Expr:
-        return binary("div", self, other)
-
-    def __rtruediv__(self, other: ExprLike) -> Expr:
-        return binary("div", other, self)
-
-    def __floordiv__(self, other: ExprLike) -> Expr:
-        return binary("floordiv", self, other)
-
-    def __rfloordiv__(self, other: ExprLike) -> Expr:
-        return binary("floordiv", other, self)
-
-    def __mod__(self, other: ExprLike) -> Expr:
-        return binary("mod", self, other)
-
-    def __rmod__(self, other: ExprLike) -> Expr:
-        return binary("mod", other, self)
-
-    def __pow__(self, other: ExprLike) -> Expr:
-        return binary("pow", self, other)
-
-    def __rpow__(self, other: ExprLike) -> Expr:
-        return binary("pow", other, self)
-
-    def __and__(self, other: ExprLike) -> Expr:
-        return binary("bitand", self, other)
-
-    def __rand__(self, other: ExprLike) -> Expr:
-        return binary("bitand", other, self)
-
-    def __or__(self, other: ExprLike) -> Expr:
-        return binary("bitor", self, other)
-
-    def __ror__(self, other: ExprLike) -> Expr:
-        return binary("bitor", other, self)
-
-    def __xor__(self, other: ExprLike) -> Expr:
-        return binary("bitxor", self, other)
-
-    def __rxor__(self, other: ExprLike) -> Expr:
-        return binary("bitxor", other, self)
-
-    def __lshift__(self, other: ExprLike) -> Expr:
-        return binary("shl", self, other)
-
-    def __rlshift__(self, other: ExprLike) -> Expr:
-        return binary("shl", other, self)
-
-    def __rshift__(self, other: ExprLike) -> Expr:
-        return binary("shr", self, other)
-
-    def __rrshift__(self, other: ExprLike) -> Expr:
-        return binary("shr", other, self)
-
-    def __lt__(self, other: ExprLike) -> Expr:
-        return binary("lt", self, other)
-
-    def __le__(self, other: ExprLike) -> Expr:
-        return binary("le", self, other)
-
-    def __gt__(self, other: ExprLike) -> Expr:
-        return binary("gt", self, other)
-
-    def __ge__(self, other: ExprLike) -> Expr:
-        return binary("ge", self, other)
-
-    def __eq__(self, other: object) -> Any:
-        return binary("eq", self, other)  # type: ignore[arg-type]
-
-    def __ne__(self, other: object) -> Any:
-        return binary("ne", self, other)  # type: ignore[arg-type]
-
-    def __neg__(self) -> Expr:
-        return unary("neg", self)
-
-    def __pos__(self) -> Expr:
-        return self
-
-    def __invert__(self) -> Expr:
-        return unary("not" if self.dtype == "bool" else "bitnot", self)
-
-    def __abs__(self) -> Expr:
-        return call("abs", self)
-
-    def __bool__(self) -> bool:
-        raise ExpressionTypeError(
-            f"the expression `{self}` has no truth value while the operator is being written;\n"
-            "use lw.select(condition, a, b) for `if`, `&` for `and`, `|` for `or`, `~` for `not`"
-        )
-
-    def __iter__(self) -> Iterator[Expr]:
-        raise ExpressionTypeError(f"the expression `{self}` is one element, it cannot be iterated over")
-
-    def __index__(self) -> int:
-        raise ExpressionTypeError(f"the expression `{self}` is no plain integer; its value is known only when the kernel runs")
-
-    def __str__(self) -> str:
-        from loopwright.sched.exprtext import text
-
-        return text(self)
-
-    def __repr__(self) -> str:
-        return f"<{self.dtype} expression {self}>"
-
-
-def node(cls: type) -> type:
-    """A frozen node class that compares by identity."""
-    return dataclass(frozen=True, eq=False, repr=False, slots=True)(cls)
-
-
-@node
-class Const(Expr):
-    """A literal."""
-
-    value: int | float | bool
-    dtype: str
-
-
-@node
-class Axis(Expr):
-    """A loop variable: runs over ``range(extent)``. Two axes are the same only if they are one object."""
-
-    name: str
-    extent: int
-    reduce: bool = False
-    dtype: str = "int32"
-
-
-@node
-class Load(Expr):
-    """An element of an input or of another stage."""
-
-    tensor: Tensor
-    indices: tuple[Expr, ...]
-    dtype: str
-
-
-@node
-class Binary(Expr):
-    """``a op b``; both operands have one dtype (except shifts, which also have: it is the left one's)."""
-
-    op: str
-    a: Expr
-    b: Expr
-    dtype: str
-
-
-@node
-class Unary(Expr):
-    """``neg``, ``not`` (of a bool) or ``bitnot``."""
-
-    op: str
-    a: Expr
-    dtype: str
-
-
-@node
-class Call(Expr):
-    """A mathematical function of :data:`MATH`."""
-
-    fn: str
-    args: tuple[Expr, ...]
-    dtype: str
-
-
-@node
-class Cast(Expr):
-    """Conversion to ``dtype``; float to integer truncates toward zero."""
-
-    value: Expr
-    dtype: str
-
-
-@node
-class Select(Expr):
-    """``a`` where ``cond`` holds, else ``b``. Only the chosen side is evaluated where it matters (loads)."""
-
-    cond: Expr
-    a: Expr
-    b: Expr
-    dtype: str
-
-
-@node
-class Reduce(Expr):
-    """``op`` over all values of ``axes``; ``dtype`` is the accumulator's. ``name`` is the user's, for a stage of its own."""
-
-    op: str
-    value: Expr
-    axes: tuple[Axis, ...]
-    dtype: str
-    name: str | None = field(default=None)
-
-
-@node
-class Result(Expr):
-    """Inside a stage's body: the value its reduction has reached when it ends."""
-
-    dtype: str
+from loopwright.sched.exprnodes import ARITHMETIC as ARITHMETIC
+from loopwright.sched.exprnodes import BITWISE as BITWISE
+from loopwright.sched.exprnodes import COMPARISONS as COMPARISONS
+from loopwright.sched.exprnodes import LOGIC as LOGIC
+from loopwright.sched.exprnodes import MATH as MATH
+from loopwright.sched.exprnodes import REDUCERS as REDUCERS
+from loopwright.sched.exprnodes import Axis as Axis
+from loopwright.sched.exprnodes import Binary as Binary
+from loopwright.sched.exprnodes import Call as Call
+from loopwright.sched.exprnodes import Cast as Cast
+from loopwright.sched.exprnodes import Const as Const
+from loopwright.sched.exprnodes import Expr as Expr
+from loopwright.sched.exprnodes import ExprLike as ExprLike
+from loopwright.sched.exprnodes import Load as Load
+from loopwright.sched.exprnodes import Reduce as Reduce
+from loopwright.sched.exprnodes import Result as Result
+from loopwright.sched.exprnodes import Select as Select
+from loopwright.sched.exprnodes import Unary as Unary
 
 
 def wrap(value: ExprLike, dtype: str | None = None, where: str = "expression") -> Expr:
@@ -264,26 +38,52 @@ def wrap(value: ExprLike, dtype: str | None = None, where: str = "expression") -
     if isinstance(value, Expr):
         return value
     if isinstance(value, np.generic):
-        return Const(value.item(), dtype or dtypes.check_dtype(value.dtype, where))
+        natural = dtypes.check_dtype(value.dtype, where)
+        return constant(value.item(), dtype or natural, where)
     if isinstance(value, bool):
-        return Const(value, dtype or "bool")
+        return constant(value, dtype or "bool", where)
     if isinstance(value, int):
-        return Const(float(value) if dtype and dtypes.is_float(dtype) else value, dtype or "int32")
+        return constant(value, dtype or ("int32" if _fits(value, "int32") else "int64"), where)
     if isinstance(value, float):
-        return Const(value, dtype or "float32")
-    raise ExpressionTypeError(f"{where}: {type(value).__name__} {value!r} is no expression; write an element, such as A[i, j]")
+        return constant(value, dtype or "float32", where)
+    raise ExpressionTypeError(_no_expression(where, value))
+
+
+def _no_expression(where: str, value: object) -> str:
+    return f"{where}: {type(value).__name__} {value!r} is no expression; write an element, such as A[i, j]"
+
+
+def constant(value: int | float | bool, dtype: str, where: str = "constant") -> Const:
+    """A number as a literal of ``dtype``, in the one form that has its value: ``0.1`` in float32 is 0.10000000149.
+
+    A float becomes an integer as a cast does, without its fraction.
+
+    Raises:
+        DefinitionError: the dtype has no such number.
+    """
+    if dtype == "bool":
+        return Const(bool(value), dtype)
+    if dtypes.is_float(dtype):
+        if not _fits(value, dtype):
+            raise DefinitionError(f"{where}: {value!r} is too large for {dtype}")
+        return Const(float(np.dtype(dtype).type(value)), dtype)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise DefinitionError(f"{where}: {value!r} is no {dtype}")
+    whole, (least, greatest) = int(value), dtypes.limits(dtype)
+    if not least <= whole <= greatest:
+        raise DefinitionError(f"{where}: {value!r} is outside {dtype}'s {least}..{greatest}")
+    return Const(whole, dtype)
 
 
 def _fits(value: int | float | bool, dtype: str) -> bool:
-    """Whether a Python number can take ``dtype`` without changing its kind or value."""
+    """Whether a Python number can take ``dtype`` without changing its kind or value (but for a float's rounding)."""
     if isinstance(value, bool):
         return True
-    if isinstance(value, int):
-        if dtypes.is_float(dtype):
-            return True
-        low, high = dtypes.limits(dtype)
-        return dtype != "bool" and low <= value <= high
-    return dtypes.is_float(dtype)
+    if dtypes.is_float(dtype):
+        special = isinstance(value, float) and not math.isfinite(value)
+        return special or abs(value) <= int(np.finfo(dtype).max)
+    low, high = dtypes.limits(dtype)
+    return isinstance(value, int) and dtype != "bool" and low <= value <= high
 
 
 def unify(op: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
@@ -293,7 +93,7 @@ def unify(op: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
         assert isinstance(expr, Expr)
         plain = number.item() if isinstance(number, np.generic) else number
         if not isinstance(plain, (int, float, bool)):
-            raise ExpressionTypeError(f"{op}: {type(number).__name__} {number!r} is no expression; write an element, such as A[i, j]")
+            raise ExpressionTypeError(_no_expression(op, number))
         if not _fits(plain, expr.dtype):
             raise DefinitionError(
                 f"{op}: the number {plain!r} does not fit the {expr.dtype} expression `{expr}`;\n"
@@ -320,7 +120,10 @@ def cast(dtype: object, value: ExprLike) -> Expr:
 
 def _fold(op: str, a: Expr, b: Expr) -> Expr | None:
     """Integer index arithmetic on constants is done at once; it keeps derived indices short."""
-    if not (isinstance(a, Const) and isinstance(b, Const) and a.dtype == b.dtype == "int32") or op not in _INTEGER_FOLDS:
+    if (
+        not (isinstance(a, Const) and isinstance(b, Const) and a.dtype == b.dtype == "int32")
+        or op not in _INTEGER_FOLDS
+    ):
         return None
     if op in ("floordiv", "mod") and b.value == 0:
         return None
@@ -353,13 +156,17 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
             f"`{a} / {b}` divides {dtype}: use // for the floor, or cast first, for example lw.cast('float32', {a}) / ..."
         )
     if op in BITWISE and dtypes.is_float(dtype):
-        raise DefinitionError(f"`{a}` is {dtype}: bit operations and shifts take integers; compare first to get a bool")
+        raise DefinitionError(
+            f"`{a}` is {dtype}: bit operations and shifts take integers; compare first to get a bool"
+        )
     if op in ("shl", "shr") and dtype == "bool":
         raise DefinitionError(f"`{a}` is bool and cannot be shifted; cast it to an integer first")
     if op in ("add", "sub", "mul", "floordiv", "mod", "pow") and dtype == "bool":
         raise DefinitionError(f"`{a}` is bool: use & | ^ ~ or lw.select, or cast to an integer first")
     if op == "pow" and not dtypes.is_float(dtype):
-        raise DefinitionError(f"`{a} ** {b}` on {dtype}: powers take floats; multiply, or cast to float32 first")
+        raise DefinitionError(
+            f"`{a} ** {b}` on {dtype}: powers take floats; multiply, or cast to float32 first"
+        )
     if dtype == "bool" and op in ("bitand", "bitor"):
         op = "and" if op == "bitand" else "or"
     result = "bool" if op in COMPARISONS or op in LOGIC else dtype
@@ -372,8 +179,8 @@ def unary(op: str, a: Expr) -> Expr:
     if op == "neg":
         if a.dtype == "bool":
             raise DefinitionError(f"`-({a})` negates a bool; use ~")
-        if isinstance(a, Const) and a.dtype not in dtypes.UNSIGNED:
-            return Const(-a.value, a.dtype)
+        if isinstance(a, Const) and a.dtype not in dtypes.UNSIGNED and a.value != dtypes.limits(a.dtype)[0]:
+            return constant(-a.value, a.dtype)
     if op == "bitnot" and not dtypes.is_integer(a.dtype):
         raise DefinitionError(f"`~({a})` on {a.dtype}: bit operations take integers")
     return Unary(op, a, a.dtype)
@@ -386,7 +193,9 @@ def call(fn: str, *args: ExprLike) -> Expr:
     if fn == "abs" and dtypes.is_integer(dtype):
         return exprs[0] if dtype in dtypes.UNSIGNED else Call("abs", exprs, dtype)
     if not dtypes.is_float(dtype):
-        raise DefinitionError(f"{fn}({exprs[0]}) on {dtype}: cast to a float first, for example lw.{fn}(lw.cast('float32', ...))")
+        raise DefinitionError(
+            f"{fn}({exprs[0]}) on {dtype}: cast to a float first, for example lw.{fn}(lw.cast('float32', ...))"
+        )
     return Call(fn, exprs, dtype)
 
 
@@ -399,7 +208,9 @@ def select(cond: ExprLike, a: ExprLike, b: ExprLike) -> Expr:
     """
     cond = wrap(cond, where="select")
     if cond.dtype != "bool":
-        raise DefinitionError(f"select: the condition `{cond}` is {cond.dtype}, not bool; compare it, for example with != 0")
+        raise DefinitionError(
+            f"select: the condition `{cond}` is {cond.dtype}, not bool; compare it, for example with != 0"
+        )
     a, b = unify("select", a, b)
     return Select(cond, a, b, a.dtype)
 
@@ -446,18 +257,18 @@ def rewrite(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
         case Load():
             return Load(expr.tensor, new, expr.dtype)
         case Binary():
-            folded = _fold(expr.op, *new)
-            return Binary(expr.op, *new, expr.dtype) if folded is None else folded
+            folded = _fold(expr.op, new[0], new[1])
+            return Binary(expr.op, new[0], new[1], expr.dtype) if folded is None else folded
         case Unary():
-            return Unary(expr.op, *new, expr.dtype)
+            return Unary(expr.op, new[0], expr.dtype)
         case Call():
             return Call(expr.fn, new, expr.dtype)
         case Cast():
-            return Cast(*new, expr.dtype)
+            return Cast(new[0], expr.dtype)
         case Select():
-            return Select(*new, expr.dtype)
+            return Select(new[0], new[1], new[2], expr.dtype)
         case Reduce():
-            return Reduce(expr.op, *new, expr.axes, expr.dtype, expr.name)
+            return Reduce(expr.op, new[0], expr.axes, expr.dtype, expr.name)
     raise AssertionError(f"{type(expr).__name__} has no children")
 
 
@@ -469,3 +280,42 @@ def substitute(expr: Expr, mapping: dict[Axis, Expr]) -> Expr:
 def loads(expr: Expr) -> list[Load]:
     """All loads in an expression, also those inside indices."""
     return [e for e in walk(expr) if isinstance(e, Load)]
+
+
+def structure(expr: Expr) -> Hashable:
+    """What two expressions have in common when they are the same formula: free axes and tensors by identity.
+
+    The axes of a reduction are its own; they count by position and extent.
+    """
+    return _structure(expr, {})
+
+
+def _structure(expr: Expr, bound: dict[Axis, Hashable]) -> Hashable:
+    own: tuple[Hashable, ...]
+    match expr:
+        case Const():
+            own = (repr(expr.value),)
+        case Axis():
+            own = (bound.get(expr, id(expr)),)
+        case Load():
+            own = (id(expr.tensor),)
+        case Binary() | Unary():
+            own = (expr.op,)
+        case Call():
+            own = (expr.fn,)
+        case Reduce():
+            bound = {**bound, **{axis: (len(bound) + n, axis.extent) for n, axis in enumerate(expr.axes)}}
+            own = (expr.op, expr.name, tuple(axis.extent for axis in expr.axes))
+        case _:
+            own = ()
+    return (type(expr).__name__, expr.dtype, *own, *(_structure(child, bound) for child in children(expr)))
+
+
+def same(a: Expr, b: Expr) -> bool:
+    """Whether two expressions are the same formula.
+
+    >>> i = Axis("i", 4)
+    >>> same(i * 2 + 1, i * 2 + 1), same(i + 1, i + 2)
+    (True, False)
+    """
+    return a is b or structure(a) == structure(b)

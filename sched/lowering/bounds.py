@@ -38,7 +38,8 @@ def full(shape: Iterable[int]) -> Box:
 def span_of(expr: Expr, spans: Mapping[Axis, Span]) -> Span | None:
     """What an index can be while the axes in ``spans`` run over theirs; None where it depends on data."""
     form = linear(expr)
-    low, extent = number(form.const), 1
+    low: Expr = number(form.const)
+    extent = 1
     for term, coefficient in form.terms.values():
         inner = _term_span(term, spans)
         if inner is None:
