@@ -64,9 +64,12 @@ def blocks(func: Any, where: str) -> Iterator[Block]:
     if not isinstance(root, SBlockRealize) or len(root.block.iter_vars) > 0:
         refuse(where, "this is no TensorIR function with blocks (it is lowered already, or was written with plain loops)",
                "give what te.create_prim_func, relax.transform.LegalizeOps or TVMScript with T.sblock made")  # fmt: skip
-    if isinstance(root.block.body, tirx.Evaluate):
+    if root.block.name_hint != "root":
+        yield _block(root, (), where)  # a lone block without iterators stands for the root itself
+    elif isinstance(root.block.body, tirx.Evaluate):
         refuse(where, "the function computes nothing")
-    yield from _statement(root.block.body, (), where)
+    else:
+        yield from _statement(root.block.body, (), where)
 
 
 def _statement(stmt: Any, loops: tuple[Any, ...], where: str) -> Iterator[Block]:
@@ -194,8 +197,8 @@ def _bijective(values: list[Any], domain: dict[Any, Any]) -> bool:
 def _single_store(body: Any, where: str) -> tuple[tuple[tuple[Any, Any], ...], Any]:
     """The one store a block consists of, and the names bound before it."""
     parts = list(body.seq) if isinstance(body, tirx.SeqStmt) else [body]
-    bindings = []
-    stores = []
+    bindings: list[tuple[Any, Any]] = []
+    stores: list[Any] = []
     for part in parts:
         match part:
             case tirx.Bind() if not stores:

@@ -31,7 +31,7 @@ BINARY = {
 MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 NARROWABLE = {"add", "sub", "mul", "floordiv", "mod", "min", "max"}
 # TVM's round is llvm.nearbyint's like ours: halves go to even.
-MATH = {f"tirx.{name}": name for name in lw.MATH} | {"tirx.fabs": "abs", "tirx.nearbyint": "round"}
+MATH = {name: name for name in lw.MATH} | {"fabs": "abs", "nearbyint": "round"}
 INT32 = dtypes.limits("int32")
 
 
@@ -204,23 +204,21 @@ class Translator:
         return lw.select(cond, a, b)
 
     def _call(self, call: Any) -> Expr:
-        name = call.op.name if isinstance(call.op, ir.Op) else brief(call.op)
+        family, _, name = (call.op.name if isinstance(call.op, ir.Op) else "").rpartition(".")
         args = list(call.args)
-        if name in ("prim.likely", "tirx.likely"):
+        if family not in ("prim", "tirx"):
+            name = ""
+        if name == "likely":
             return self.any_width(args[0])
-        if name in ("prim.if_then_else", "tirx.if_then_else"):
+        if name == "if_then_else":
             return self._select(*args)
-        if name == "tirx.pow":
+        if name == "pow":
             return self._checked("pow", *self._pair(*args))
-        if name == "tirx.exp10":
+        if name == "exp10":
             x = self.value(args[0])
             return self._checked("pow", Const(10.0, x.dtype), x)
         if name not in MATH:
-            refuse(
-                self.where,
-                f"there is no equal of the call `{brief(call)}`",
-                "the functions known are " + ", ".join(lw.MATH),
-            )
+            refuse(self.where, f"there is no equal of the call `{brief(call)}`")
         known_dtype(str(call.ty.dtype), self.where)
         try:
             return lw.call(MATH[name], *(self.value(arg) for arg in args))

@@ -68,7 +68,7 @@ def _guarded(value: Any) -> tuple[Any, Any, Any] | None:
         and isinstance(value.op, ir.Op)
         and value.op.name.endswith(".if_then_else")
     ):
-        return tuple(value.args)  # type: ignore[return-value]
+        return tuple(value.args)
     return None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.importer.refuse import brief, first_line, refuse
-from loopwright.sched.importer.tir import from_tir
+from loopwright.sched.importer.tir import read
 from loopwright.sched.workload import Workload
 from tvm import te
 from tvm.ir.prim.expr import IntImm
@@ -52,7 +52,7 @@ def from_te(tensors: Iterable[Any], name: str = "te") -> Workload:
         raise DefinitionError(
             f"{where}: TVM cannot make a function of these tensors: {first_line(error)}"
         ) from None
-    return from_tir(func.with_attr("global_symbol", name), name)
+    return read(func, name, where)
 
 
 def _operations(tensors: list[Any]) -> list[Any]:

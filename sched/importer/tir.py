@@ -58,7 +58,12 @@ def from_tir(func: PrimFunc, name: str | None = None) -> Workload:
     attributes = func.attrs or {}
     own = str(attributes["global_symbol"]) if "global_symbol" in attributes else "primfunc"
     called = name if name is not None else legal(own, "primfunc")
-    return _Reader(func, f"from_tir({called})").workload(called)
+    return read(func, called, f"from_tir({called})")
+
+
+def read(func: PrimFunc, name: str, where: str) -> Workload:
+    """The workload of a function; ``where`` opens the errors."""
+    return _Reader(func, where).workload(name)
 
 
 class _Reader:
@@ -67,6 +72,9 @@ class _Reader:
     def __init__(self, func: PrimFunc, where: str) -> None:
         self.where = where
         self.params = list(func.params)
+        for param in self.params:
+            if self.params.count(param) > 1:
+                refuse(where, f"the buffer {param.name} is given twice", "give each tensor once")
         self.shapes = {param: shape_of(param, where) for param in self.params}
         self.blocks = list(blocks(func, where))
         self.tensors: dict[Any, Tensor] = {}
@@ -141,7 +149,7 @@ class _Reader:
         value = (
             self._plain(block, translator)
             if block.init is None
-            else self._reduction(block, translator, found.reduce_axes, dtype)
+            else self._reduction(block, block.init, translator, found.reduce_axes, dtype)
         )
         try:
             return make_stage(self.names[buffer], found.axes, value, dtype)
@@ -157,9 +165,11 @@ class _Reader:
             )
         return translator.value(block.store.value)
 
-    def _reduction(self, block: Block, translator: Translator, axes: tuple[lw.Axis, ...], dtype: str) -> Expr:
+    def _reduction(
+        self, block: Block, init: Any, translator: Translator, axes: tuple[lw.Axis, ...], dtype: str
+    ) -> Expr:
         update = recognise(block.store, block.where)
-        start = translator.value(block.init.value)
+        start = translator.value(init.value)
         value = translator.value(update.value)
         conditions = [*update.conditions, *([] if _always(block.predicate) else [block.predicate])]
         for condition in conditions:
