@@ -17,7 +17,9 @@ Array = np.ndarray[Any, Any]
 
 def matmul_numpy(a: Array, b: Array, *, dtype: str, ta: bool, tb: bool) -> Array:
     """What :func:`matmul` and :func:`batch_matmul` compute: BLAS takes the transposed views without a copy."""
-    return np.matmul(a.swapaxes(-1, -2) if ta else a, b.swapaxes(-1, -2) if tb else b, dtype=accumulator(dtype))
+    return np.matmul(
+        a.swapaxes(-1, -2) if ta else a, b.swapaxes(-1, -2) if tb else b, dtype=accumulator(dtype)
+    )
 
 
 @operator(numpy=matmul_numpy)
@@ -36,11 +38,15 @@ def matmul(M: int, N: int, K: int, dtype: str = "float32", ta: bool = False, tb:
     A = input("A", (K, M) if ta else (M, K), dtype)
     B = input("B", (N, K) if tb else (K, N), dtype)
     k = reduce_axis("k", K)
-    return compute("C", (M, N), lambda i, j: sum((A[k, i] if ta else A[i, k]) * (B[j, k] if tb else B[k, j]), over=k))
+    return compute(
+        "C", (M, N), lambda i, j: sum((A[k, i] if ta else A[i, k]) * (B[j, k] if tb else B[k, j]), over=k)
+    )
 
 
 @operator(numpy=matmul_numpy)
-def batch_matmul(B: int, M: int, N: int, K: int, dtype: str = "float32", ta: bool = False, tb: bool = False) -> Stage:
+def batch_matmul(
+    B: int, M: int, N: int, K: int, dtype: str = "float32", ta: bool = False, tb: bool = False
+) -> Stage:
     """``C[b, i, j] = sum over k of A[b, i, k] * B[b, k, j]``: B products side by side.
 
     Inputs: ``A`` of (B, M, K), or (B, K, M) with ``ta``; ``B`` of (B, K, N), or (B, N, K) with ``tb``. Output: stage ``C`` of
@@ -51,6 +57,8 @@ def batch_matmul(B: int, M: int, N: int, K: int, dtype: str = "float32", ta: boo
     k = reduce_axis("k", K)
 
     def product(b: Expr, i: Expr, j: Expr) -> Expr:
-        return sum((left[b, k, i] if ta else left[b, i, k]) * (right[b, j, k] if tb else right[b, k, j]), over=k)
+        return sum(
+            (left[b, k, i] if ta else left[b, i, k]) * (right[b, j, k] if tb else right[b, k, j]), over=k
+        )
 
     return compute("C", (B, M, N), product)

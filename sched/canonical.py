@@ -64,7 +64,11 @@ def expr_from_json(data: list[Any], axes: dict[str, Axis], tensors: dict[str, Te
 
     match tag:
         case "const":
-            value = struct.unpack(">d", bytes.fromhex(data[1]["bits"]))[0] if isinstance(data[1], dict) else data[1]
+            value = (
+                struct.unpack(">d", bytes.fromhex(data[1]["bits"]))[0]
+                if isinstance(data[1], dict)
+                else data[1]
+            )
             return Const(value, data[2])
         case "axis":
             return axes[data[1]]
@@ -133,7 +137,10 @@ def workload_to_json(work: Workload) -> dict[str, Any]:
     """The whole definition, in the user's names."""
     return {
         "name": work.name,
-        "args": {k: v if isinstance(v, (int, float, str, bool)) or v is None else repr(v) for k, v in work.args.items()},
+        "args": {
+            k: v if isinstance(v, (int, float, str, bool)) or v is None else repr(v)
+            for k, v in work.args.items()
+        },
         "inputs": [[t.name, list(t.shape), t.dtype] for t in work.inputs],
         "stages": [stage_to_json(stage, _own_name) for stage in work.stages],
         "outputs": [stage.name for stage in work.outputs],

@@ -13,7 +13,14 @@ INTEGERS = SIGNED + UNSIGNED
 ALL = (*FLOATS, *INTEGERS, "bool")
 
 # Sums of narrow types would lose digits or wrap at once; they accumulate in the wider type beside them.
-ACCUMULATORS = {"float16": "float32", "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32", "bool": "int32"}
+ACCUMULATORS = {
+    "float16": "float32",
+    "int8": "int32",
+    "int16": "int32",
+    "uint8": "uint32",
+    "uint16": "uint32",
+    "bool": "int32",
+}
 
 
 def check_dtype(dtype: object, where: str) -> str:

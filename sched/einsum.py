@@ -27,10 +27,18 @@ _ON_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
     "shl": operator.lshift, "shr": operator.rshift,
 }  # fmt: skip
 _FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(mathfns, name) for name in ir.MATH}
-_FUNCTIONS |= {"max": builders.max, "min": builders.min, "pow": builders.pow, "clip": builders.clip, "select": ir.select}
+_FUNCTIONS |= {
+    "max": builders.max,
+    "min": builders.min,
+    "pow": builders.pow,
+    "clip": builders.clip,
+    "select": ir.select,
+}
 
 
-def einsum(text: str, /, *, dtype: object = "float32", acc: object = None, **given: int | float | Tensor) -> Stage:
+def einsum(
+    text: str, /, *, dtype: object = "float32", acc: object = None, **given: int | float | Tensor
+) -> Stage:
     """Define a stage, and its inputs, in Einstein notation.
 
     ``"C[i,j] += A[i,k] * B[k,j]"``: the axes on the left are the stage's own, in that order; those that stand on the right
@@ -83,10 +91,14 @@ class _Formula:
 
     def _parse(self) -> tuple[str, list[ast.expr], str, ast.expr]:
         if not isinstance(self.text, str) or "\n" in self.text:
-            raise DefinitionError(f"einsum: {self.text!r} is no formula; write one line, such as 'C[i,j] += A[i,k] * B[k,j]'")
+            raise DefinitionError(
+                f"einsum: {self.text!r} is no formula; write one line, such as 'C[i,j] += A[i,k] * B[k,j]'"
+            )
         found = _SIGN.search(self.text)
         if found is None:
-            raise self.fault("there is no =, +=, *=, max= or min= in it; write a formula such as 'C[i,j] += A[i,k] * B[k,j]'")
+            raise self.fault(
+                "there is no =, +=, *=, max= or min= in it; write a formula such as 'C[i,j] += A[i,k] * B[k,j]'"
+            )
         if found.group(1) == "=" and re.search(r"[-/%&|^@<>]\Z", self.text[: found.start()]):
             raise self.fault("a formula is written with =, +=, *=, max= or min=")
         left = self._side(re.sub(r"\[\s*\]\s*$", "", self.text[: found.start()]))
@@ -102,7 +114,9 @@ class _Formula:
         try:
             tree = ast.parse("(" + side + ")", mode="eval").body
         except (SyntaxError, ValueError) as error:
-            raise self.fault(f"this is no expression in Python's syntax: {side.strip() or 'nothing'} ({error.args[0]})") from None
+            raise self.fault(
+                f"this is no expression in Python's syntax: {side.strip() or 'nothing'} ({error.args[0]})"
+            ) from None
         for part in ast.walk(tree):  # give back the column that the parenthesis took
             if isinstance(part, ast.expr):
                 part.col_offset -= 1
@@ -123,7 +137,9 @@ class _Formula:
         used = self._names_on_the_right()
         for name, item in own.items():
             if name not in used:
-                raise self.fault(f"the axis {name} stands on the left only; nothing on the right depends on it", item)
+                raise self.fault(
+                    f"the axis {name} stands on the left only; nothing on the right depends on it", item
+                )
         over = {name: item for name, item in used.items() if name not in own}
         subscripts = [e for e in ast.walk(self.right) if isinstance(e, ast.Subscript)]
         indexing = {e.id for part in subscripts for e in ast.walk(part.slice) if isinstance(e, ast.Name)}
@@ -134,18 +150,30 @@ class _Formula:
         for name, item in {**own, **over}.items():
             self.axes[name] = Axis(name, self._size(name, item), name in over)
         for name in self.given:
-            if name not in {**own, **over} and name not in self._tensor_names() and not isinstance(self.given[name], float):
+            if (
+                name not in {**own, **over}
+                and name not in self._tensor_names()
+                and not isinstance(self.given[name], float)
+            ):
                 raise self.fault(f"{name}= is given, but the formula has no axis or tensor of that name")
         return tuple(self.axes[name] for name in own), tuple(self.axes[name] for name in over)
 
     def _tensor_names(self) -> set[str]:
-        names = {e.value.id for e in ast.walk(self.right) if isinstance(e, ast.Subscript) and isinstance(e.value, ast.Name)}
-        return names | {e.id for e in ast.walk(self.right) if isinstance(e, ast.Name) and e.id in self.tensors}
+        names = {
+            e.value.id
+            for e in ast.walk(self.right)
+            if isinstance(e, ast.Subscript) and isinstance(e.value, ast.Name)
+        }
+        return names | {
+            e.id for e in ast.walk(self.right) if isinstance(e, ast.Name) and e.id in self.tensors
+        }
 
     def _names_on_the_right(self) -> dict[str, ast.Name]:
         """The names that are axes, in the order of the text."""
         skipped = {id(e.value) for e in ast.walk(self.right) if isinstance(e, ast.Subscript)}
-        skipped |= {id(e) for call in ast.walk(self.right) if isinstance(call, ast.Call) for e in ast.walk(call.func)}
+        skipped |= {
+            id(e) for call in ast.walk(self.right) if isinstance(call, ast.Call) for e in ast.walk(call.func)
+        }
         names = [e for e in ast.walk(self.right) if isinstance(e, ast.Name) and id(e) not in skipped]
         found: dict[str, ast.Name] = {}
         for e in sorted(names, key=lambda name: name.col_offset):
@@ -159,7 +187,12 @@ class _Formula:
             size = self._size_from_tensors(name)
         if size is None:
             raise self.fault(f"the size of the axis {name} is not given; add {name}=...", at)
-        if isinstance(size, bool) or not hasattr(size, "__index__") or isinstance(size, (Expr, Tensor)) or int(size) < 0:
+        if (
+            isinstance(size, bool)
+            or not hasattr(size, "__index__")
+            or isinstance(size, (Expr, Tensor))
+            or int(size) < 0
+        ):
             raise self.fault(f"{name}={size!r} is no size of an axis", at)
         return int(size)
 
@@ -178,7 +211,11 @@ class _Formula:
         """Declare the inputs that the formula introduces, in the order of the text."""
         uses: dict[str, list[ast.Subscript]] = {}
         for e in ast.walk(self.right):
-            if isinstance(e, ast.Subscript) and isinstance(e.value, ast.Name) and e.value.id not in self.tensors:
+            if (
+                isinstance(e, ast.Subscript)
+                and isinstance(e.value, ast.Name)
+                and e.value.id not in self.tensors
+            ):
                 uses.setdefault(e.value.id, []).append(e)
         kinds = self._dtypes(list(uses))
         for name in sorted(uses, key=lambda n: min(e.col_offset for e in uses[n])):
@@ -194,30 +231,49 @@ class _Formula:
         for name in self.dtype:
             if name not in names:
                 introduced = ", ".join(names) or "none"
-                raise self.fault(f"dtype= names {name!r}, which is no input that the formula introduces ({introduced})")
+                raise self.fault(
+                    f"dtype= names {name!r}, which is no input that the formula introduces ({introduced})"
+                )
         return {name: self.dtype.get(name, "float32") for name in names}
 
     def _shape(self, name: str, uses: list[ast.Subscript]) -> tuple[int, ...]:
         ranks = {len(_indices(use)) for use in uses}
         if len(ranks) > 1:
-            raise self.fault(f"{name} has {' and '.join(map(str, sorted(ranks)))} indices in different places", uses[-1])
+            raise self.fault(
+                f"{name} has {' and '.join(map(str, sorted(ranks)))} indices in different places", uses[-1]
+            )
         return tuple(self._extent(name, [_indices(use)[dim] for use in uses]) for dim in range(ranks.pop()))
 
     def _extent(self, name: str, items: list[ast.expr]) -> int:
-        plain = {self.axes[item.id].extent: item.id for item in items if isinstance(item, ast.Name) and item.id in self.axes}
+        plain = {
+            self.axes[item.id].extent: item.id
+            for item in items
+            if isinstance(item, ast.Name) and item.id in self.axes
+        }
         if len(plain) > 1:
             sizes = ", ".join(f"{axis}={size}" for size, axis in plain.items())
-            raise self.fault(f"one dimension of {name} is indexed by axes of different sizes: {sizes}", items[-1])
+            raise self.fault(
+                f"one dimension of {name} is indexed by axes of different sizes: {sizes}", items[-1]
+            )
         largest = 0
         for item in items:
             unknown = [e for e in ast.walk(item) if isinstance(e, ast.Subscript)]
             value = None if unknown else self.value(item)
-            span = index_range(value) if isinstance(value, Expr) else (int(value), int(value)) if isinstance(value, int) else None
+            span = (
+                index_range(value)
+                if isinstance(value, Expr)
+                else (int(value), int(value))
+                if isinstance(value, int)
+                else None
+            )
             if span is None:
                 why = f"the size of {name} does not follow from this index; give the tensor: {name}=lw.input({name!r}, ...)"
                 raise self.fault(why, item)
             if span[0] < 0 and span[1] >= 0:
-                raise self.fault(f"this index of {name} goes down to {span[0]}; guard it: give {name}= and use select(...)", item)
+                raise self.fault(
+                    f"this index of {name} goes down to {span[0]}; guard it: give {name}= and use select(...)",
+                    item,
+                )
             largest = max(largest, span[1] + 1)
         return largest
 
@@ -229,9 +285,13 @@ class _Formula:
         self._make_inputs()
         if over and self.sign == "=":
             names = ", ".join(axis.name for axis in over)
-            raise self.fault(f"{names}: on the right only, so something must be done over it; += sums, max= takes the greatest")
+            raise self.fault(
+                f"{names}: on the right only, so something must be done over it; += sums, max= takes the greatest"
+            )
         if not over and self.sign != "=":
-            raise self.fault(f"{self.sign} reduces over the axes that stand on the right only, but there are none; write =")
+            raise self.fault(
+                f"{self.sign} reduces over the axes that stand on the right only, but there are none; write ="
+            )
         value = ir.wrap(self.value(self.right), where="einsum")
         if over:
             reducer = getattr(builders, _REDUCERS[self.sign])
@@ -261,7 +321,10 @@ class _Formula:
                 return -inner if isinstance(e.op, ast.USub) else inner  # type: ignore[operator,return-value]
             case ast.Call():
                 return self._call(e)
-        raise self.fault("this cannot stand in a formula; it takes elements, numbers, arithmetic, comparisons and functions", e)
+        raise self.fault(
+            "this cannot stand in a formula; it takes elements, numbers, arithmetic, comparisons and functions",
+            e,
+        )
 
     def _binary(self, op: str, left: ast.expr, right: ast.expr, at: ast.expr) -> ExprLike:
         a, b = self.value(left), self.value(right)
@@ -302,7 +365,11 @@ class _Formula:
 
     def _call(self, e: ast.Call) -> ExprLike:
         name = e.func.id if isinstance(e.func, ast.Name) else None
-        if isinstance(e.func, ast.Attribute) and isinstance(e.func.value, ast.Name) and e.func.value.id == "lw":
+        if (
+            isinstance(e.func, ast.Attribute)
+            and isinstance(e.func.value, ast.Name)
+            and e.func.value.id == "lw"
+        ):
             name = e.func.attr
         arguments = e.args
         kind: object = None

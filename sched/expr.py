@@ -311,6 +311,23 @@ def _structure(expr: Expr, bound: dict[Axis, Hashable]) -> Hashable:
     return (type(expr).__name__, expr.dtype, *own, *(_structure(child, bound) for child in children(expr)))
 
 
+def tree_size(expr: Expr) -> int:
+    """The number of nodes of an expression written out, where what is shared counts each time. Quick even for billions."""
+    sizes: dict[int, int] = {}
+    stack = [expr]
+    while stack:
+        current = stack[-1]
+        if id(current) in sizes:
+            stack.pop()
+            continue
+        missing = [child for child in children(current) if id(child) not in sizes]
+        if missing:
+            stack.extend(missing)
+        else:
+            sizes[id(current)] = 1 + sum(sizes[id(child)] for child in children(current))
+    return sizes[id(expr)]
+
+
 def same(a: Expr, b: Expr) -> bool:
     """Whether two expressions are the same formula.
 

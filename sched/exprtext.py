@@ -7,7 +7,8 @@ from loopwright.sched.expr import Axis, Binary, Call, Cast, Const, Expr, Load, R
 _SIGNS = {
     "add": ("+", 5), "sub": ("-", 5), "mul": ("*", 6), "div": ("/", 6), "floordiv": ("//", 6), "mod": ("%", 6), "pow": ("**", 8),
     "eq": ("==", 0), "ne": ("!=", 0), "lt": ("<", 0), "le": ("<=", 0), "gt": (">", 0), "ge": (">=", 0),
-    "or": ("|", 1), "and": ("&", 3), "bitor": ("|", 1), "bitxor": ("^", 2), "bitand": ("&", 3), "shl": ("<<", 4), "shr": (">>", 4),
+    "or": ("|", 1), "and": ("&", 3), "bitor": ("|", 1), "bitxor": ("^", 2), "bitand": ("&", 3),
+    "shl": ("<<", 4), "shr": (">>", 4),
 }  # fmt: skip
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import partial, update_wrapper
 from typing import Any, overload
 
+import numpy as np
+
 from loopwright.sched.builders import declared_inputs
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.stage import Input, Stage
@@ -32,7 +34,9 @@ class Operator:
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise DefinitionError(f"{self.name}: {error}; it is called as {self.name}{self.signature}") from None
+            raise DefinitionError(
+                f"{self.name}: {error}; it is called as {self.name}{self.signature}"
+            ) from None
         bound.apply_defaults()
         self._check_types(bound.arguments)
         inputs: list[Input] = []
@@ -44,7 +48,9 @@ class Operator:
         outputs = result if isinstance(result, tuple) else (result,)
         for output in outputs:
             if not isinstance(output, Stage):
-                raise DefinitionError(f"{self.name}: an operator returns a stage or a tuple of stages, not {type(output).__name__}")
+                raise DefinitionError(
+                    f"{self.name}: an operator returns a stage or a tuple of stages, not {type(output).__name__}"
+                )
         return Workload(self.name, dict(bound.arguments), inputs, outputs, self._numpy_with(bound.arguments))
 
     def _numpy_with(self, arguments: dict[str, Any]) -> Callable[..., Any] | None:
@@ -53,9 +59,11 @@ class Operator:
             return None
         try:
             parameters = inspect.signature(self.numpy).parameters.values()
-        except ValueError:  # a ufunc, or another function written in C: it takes arrays only
+        except (TypeError, ValueError):  # a ufunc, or another function written in C: it takes arrays only
             return self.numpy
-        options = {p.name: arguments[p.name] for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in arguments}
+        options = {
+            p.name: arguments[p.name] for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in arguments
+        }
         return partial(self.numpy, **options) if options else self.numpy
 
     def _check_types(self, arguments: dict[str, Any]) -> None:
@@ -70,10 +78,17 @@ class Operator:
             if wanted is None:
                 continue
             integral = int in wanted and hasattr(value, "__index__")
-            if not (isinstance(value, wanted) or integral) or (isinstance(value, bool) and bool not in wanted):
+            integral |= float in wanted and isinstance(value, np.floating)
+            if not (isinstance(value, wanted) or integral) or (
+                isinstance(value, bool) and bool not in wanted
+            ):
                 text = annotation if isinstance(annotation, str) else annotation.__name__
-                raise DefinitionError(f"{self.name}: argument {name}={value!r} is no {text}; it is called as {self.name}{self.signature}")
-            if integral and not isinstance(value, (int, float)):
+                raise DefinitionError(
+                    f"{self.name}: argument {name}={value!r} is no {text}; it is called as {self.name}{self.signature}"
+                )
+            if isinstance(value, np.floating):
+                arguments[name] = float(value)
+            elif integral and not isinstance(value, (int, float)):
                 arguments[name] = int(value)
 
     def __repr__(self) -> str:

@@ -7,8 +7,9 @@ What it computes, where the language leaves a choice:
 - An empty sum is 0, an empty product 1; an empty max is the least value of the dtype (-inf of floats), an empty min the
   greatest; an empty any is False, an empty all True.
 - An index that only the data knows, or that stands under a select, is clamped into its tensor.
-- ``//`` and ``%`` round toward minus infinity, on floats too. Division of an integer by zero, a shift by the width of the
-  type or more, and the cast of a float that does not fit the integer type (or is NaN) give an unspecified value.
+- ``//`` and ``%`` round toward minus infinity: on floats ``a // b`` is ``floor(a / b)`` and ``a % b`` is ``a - floor(a / b) * b``; on
+  integers, by zero, both are 0. A shift by the width of the type or more, or by a negative number, leaves 0 or the sign.
+- A cast of a float to an integer drops its fraction; if that does not fit, or of NaN, the value is unspecified.
 - min and max of NaN are unspecified: a kernel compares and selects.
 """
 
@@ -55,9 +56,13 @@ def check_arrays(work: Workload, arrays: Sequence[Any]) -> list[Array]:
     found = [np.asarray(array) for array in arrays]
     for tensor, array in zip(work.inputs, found, strict=True):
         if array.dtype != tensor.dtype:
-            raise ArgumentTypeError(f"{work}: {tensor.name} is {tensor.dtype}, but the array given is {array.dtype}")
+            raise ArgumentTypeError(
+                f"{work}: {tensor.name} is {tensor.dtype}, but the array given is {array.dtype}"
+            )
         if array.shape != tensor.shape:
-            raise ArgumentError(f"{work}: {tensor.name} has the shape {tensor.shape}, but the array given has {array.shape}")
+            raise ArgumentError(
+                f"{work}: {tensor.name} has the shape {tensor.shape}, but the array given has {array.shape}"
+            )
     return found
 
 
@@ -91,7 +96,9 @@ class Expected:
         that could go either way lets a select take either side. Integers have none.
         """
         found = _run(work, check_arrays(work, arrays), track=True)
-        return Expected(tuple(s.name for s in work.outputs), tuple(v.array for v in found), tuple(v.slack for v in found))
+        return Expected(
+            tuple(s.name for s in work.outputs), tuple(v.array for v in found), tuple(v.slack for v in found)
+        )
 
     def check(self, got: Any) -> str | None:
         """None if ``got`` (an array, or a tuple of them) is right; otherwise one line that says what is wrong, and where."""
@@ -130,7 +137,9 @@ def _compare(name: str, got: Array, want: Array, slack: Array | None) -> str | N
         wrong = ~((distance <= slack) | (got == want) | ((got != got) & (want != want)) | np.isnan(slack))
     if not wrong.any():
         return None
-    worst = np.unravel_index(int(np.argmax(np.where(wrong, np.nan_to_num(distance, nan=np.inf, posinf=np.inf), -1))), wrong.shape)
+    worst = np.unravel_index(
+        int(np.argmax(np.where(wrong, np.nan_to_num(distance, nan=np.inf, posinf=np.inf), -1))), wrong.shape
+    )
     at = ", ".join(str(int(n)) for n in worst)
     line = f"{name}: {int(wrong.sum())} of {wrong.size} elements differ; worst at [{at}]: {got[worst]} instead of {want[worst]}"
     if slack is None or want.dtype == bool:

@@ -32,16 +32,30 @@ def random_inputs(work: Workload, seed: int = 0) -> list[Array]:
     """
     rng = np.random.default_rng(seed)
     limits = _index_limits(work)
-    positive = {id(t) for t in _used_in(work, lambda e: e.args[0] if isinstance(e, Call) and e.fn in POSITIVE else None)}
-    positive |= {id(t) for t in _used_in(work, lambda e: e.a if isinstance(e, Binary) and e.op == "pow" else None)}
-    divides = {id(t) for t in _used_in(work, lambda e: e.b if isinstance(e, Binary) and e.op in ("floordiv", "mod") else None)}
+    positive = {
+        id(t)
+        for t in _used_in(work, lambda e: e.args[0] if isinstance(e, Call) and e.fn in POSITIVE else None)
+    }
+    positive |= {
+        id(t) for t in _used_in(work, lambda e: e.a if isinstance(e, Binary) and e.op == "pow" else None)
+    }
+    divides = {
+        id(t)
+        for t in _used_in(
+            work, lambda e: e.b if isinstance(e, Binary) and e.op in ("floordiv", "mod") else None
+        )
+    }
     return [_array(rng, t, limits.get(id(t)), id(t) in positive, id(t) in divides) for t in work.inputs]
 
 
-def _array(rng: np.random.Generator, tensor: Input, limit: int | None, positive: bool, divides: bool) -> Array:
+def _array(
+    rng: np.random.Generator, tensor: Input, limit: int | None, positive: bool, divides: bool
+) -> Array:
     shape, dtype = tensor.shape, tensor.dtype
     if limit is not None and dtype != "bool":
-        top = max(1, limit) if dtypes.is_float(dtype) else max(1, min(limit, int(dtypes.limits(dtype)[1]) + 1))
+        top = (
+            max(1, limit) if dtypes.is_float(dtype) else max(1, min(limit, int(dtypes.limits(dtype)[1]) + 1))
+        )
         return rng.integers(0, top, shape).astype(dtype)
     if dtype == "bool":
         return rng.integers(0, 2, shape).astype(bool)

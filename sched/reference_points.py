@@ -45,8 +45,18 @@ EXACT_FUNCTIONS = ("abs", "floor", "ceil", "round", "trunc")
 RELATIVE_FUNCTIONS = ("exp", "exp2", "sqrt", "rsqrt", "cosh", "sigmoid")
 FUNCTION_ULPS = 16
 
+
+def _floordiv(a: Array, b: Array) -> Array:
+    """Floor division; of floats it is the floor of the rounded quotient, of integers by 0 it is 0."""
+    return np.floor(a / b) if a.dtype.kind == "f" else np.floor_divide(a, b)
+
+
+def _mod(a: Array, b: Array) -> Array:
+    return a - np.floor(a / b) * b if a.dtype.kind == "f" else np.mod(a, b)  # type: ignore[no-any-return]
+
+
 BINARIES: dict[str, Callable[..., Array]] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "floordiv": np.floor_divide, "mod": np.mod,
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "floordiv": _floordiv, "mod": _mod,
     "min": np.minimum, "max": np.maximum, "pow": np.power, "and": np.logical_and, "or": np.logical_or,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
     "bitand": np.bitwise_and, "bitor": np.bitwise_or, "bitxor": np.bitwise_xor, "shl": np.left_shift, "shr": np.right_shift,
@@ -227,7 +237,6 @@ class Points:
 
     def _binary(self, expr: Binary) -> Value:
         a, b = self.value(expr.a), self.value(expr.b)
-        # NumPy's divide of float16 rounds once, as its other operations do.
         array = BINARIES[expr.op](a.array, b.array)
         if expr.op not in ("and", "or") and array.dtype != expr.dtype:
             array = array.astype(expr.dtype)
@@ -248,10 +257,16 @@ class Points:
             return np.maximum(ea, eb)
         if dtypes.is_float(expr.dtype):
             fn, x, y = BINARIES[expr.op], a.array.astype(np.float64), b.array.astype(np.float64)
-            return _spread(lambda v: fn(v, y), x, ea) + _spread(lambda v: fn(x, v), y, eb) + self._rounding(expr.dtype, array)
+            return (
+                _spread(lambda v: fn(v, y), x, ea)
+                + _spread(lambda v: fn(x, v), y, eb)
+                + self._rounding(expr.dtype, array)
+            )
         return np.where(np.logical_or(ea, eb), np.inf, 0.0)
 
-    def _arithmetic_slack(self, expr: Binary, a: Value, b: Value, array: Array, rounds: bool = False) -> Array | None:
+    def _arithmetic_slack(
+        self, expr: Binary, a: Value, b: Value, array: Array, rounds: bool = False
+    ) -> Array | None:
         """Slack of ``+ - * /``, with the operation's own rounding or without."""
         if not self.track:
             return None
@@ -264,7 +279,9 @@ class Points:
                 slack = _times(_magnitude(a.array), eb) + _times(_magnitude(b.array), ea) + _times(ea, eb)
             else:
                 room = _magnitude(b.array) - eb
-                slack = np.where(room > 0, (ea + _times(_magnitude(array), eb)) / np.where(room > 0, room, 1), np.inf)
+                slack = np.where(
+                    room > 0, (ea + _times(_magnitude(array), eb)) / np.where(room > 0, room, 1), np.inf
+                )
         if rounds and dtypes.is_float(expr.dtype):
             own = self._rounding(expr.dtype, array)
             slack = own if slack is None else slack + own
@@ -310,7 +327,9 @@ class Points:
         if expr.dtype == "bool":
             return Value(array, None if slack is None else (_magnitude(value.array) <= slack) & (slack > 0))
         if dtypes.is_float(source) and dtypes.is_integer(expr.dtype):
-            return Value(array, None if slack is None else _spread(np.trunc, value.array.astype(np.float64), slack))
+            return Value(
+                array, None if slack is None else _spread(np.trunc, value.array.astype(np.float64), slack)
+            )
         narrower = dtypes.is_float(expr.dtype) and not np.can_cast(source, expr.dtype)
         if narrower:
             own = self._rounding(expr.dtype, array)
@@ -364,4 +383,8 @@ def _times(a: Array, slack: Array) -> Array:
 def _spread(fn: Callable[[Array], Array], x: Array, slack: Array) -> Array:
     """How far ``fn`` moves when its argument moves by ``slack``; a side where it is not defined does not count."""
     here = fn(x)
-    return np.where(slack == 0, 0.0, np.nan_to_num(np.fmax(np.abs(fn(x + slack) - here), np.abs(fn(x - slack) - here)), posinf=np.inf))
+    return np.where(
+        slack == 0,
+        0.0,
+        np.nan_to_num(np.fmax(np.abs(fn(x + slack) - here), np.abs(fn(x - slack) - here)), posinf=np.inf),
+    )

@@ -32,14 +32,19 @@ class StageEvaluator:
 
     def __call__(self, stage: Stage) -> Value:
         """The value of a stage whose producers are known."""
-        out = Value(np.empty(stage.shape, stage.dtype), np.zeros(stage.shape) if self.track and stage.dtype != "bool" else None)
+        out = Value(
+            np.empty(stage.shape, stage.dtype),
+            np.zeros(stage.shape) if self.track and stage.dtype != "bool" else None,
+        )
         if self.track and stage.dtype == "bool":
             out = Value(out.array, np.zeros(stage.shape, bool))
         if 0 in stage.shape:
             return self._tidy(out)
         factors = _factors(stage.reduce) if stage.reduce is not None else []
         for ranges in _blocks(stage.axes, _steps(stage, factors)):
-            result = self._reduction(stage, stage.reduce, factors, ranges) if stage.reduce is not None else None
+            result = (
+                self._reduction(stage, stage.reduce, factors, ranges) if stage.reduce is not None else None
+            )
             points = Points(self.tensors, stage.axes, ranges, self.track, result)
             value = points(stage.body)
             at = tuple(slice(*ranges[axis]) for axis in stage.axes)
@@ -105,7 +110,13 @@ class _Total:
         array = np.broadcast_to(array, full)
         if slack is not None:
             slack = np.broadcast_to(slack, [*slack.shape[: self.spatial], *extents[self.spatial :]])
-        op = {"prod": np.multiply, "min": np.minimum, "max": np.maximum, "any": np.logical_or, "all": np.logical_and}[self.reduce.op]
+        op = {
+            "prod": np.multiply,
+            "min": np.minimum,
+            "max": np.maximum,
+            "any": np.logical_or,
+            "all": np.logical_and,
+        }[self.reduce.op]
         part = op.reduce(array, axis=over, dtype=array.dtype)
         if self.reduce.op == "prod" and dtypes.is_float(self.reduce.dtype) and self.track:
             self._track_product(array, slack, over)
@@ -116,7 +127,11 @@ class _Total:
 
     def _track_product(self, array: Array, slack: Array | None, over: tuple[int, ...]) -> None:
         grown = np.abs(array) if slack is None else np.abs(array) + slack
-        part = np.multiply.reduce(grown, axis=over) if slack is None else np.multiply.reduce(np.broadcast_arrays(grown, array)[0], axis=over)
+        part = (
+            np.multiply.reduce(grown, axis=over)
+            if slack is None
+            else np.multiply.reduce(np.broadcast_arrays(grown, array)[0], axis=over)
+        )
         self.weight = part if self.weight is None else self.weight * part
 
     def _add_products(self, factors: list[Value], extents: list[int]) -> None:
@@ -136,7 +151,9 @@ class _Total:
         if not exact:
             self.quantum = max(self.quantum, sum(_quantum(array) for array in arrays))
         if any(slack is not None for slack in slacks):
-            grown = [size if slack is None else size + slack for size, slack in zip(sizes, slacks, strict=True)]
+            grown = [
+                size if slack is None else size + slack for size, slack in zip(sizes, slacks, strict=True)
+            ]
             more = np.maximum(_contract(grown, self.spatial, extents, None) - weight, 0)
             more = np.where(np.isnan(more), np.inf, more)
             self.slack = more if self.slack is None else self.slack + more
@@ -253,7 +270,10 @@ def _matmul(a: Array, b: Array, spatial: int) -> Array:
     """Two broadcastable factors, summed over all dimensions from ``spatial`` on, by (batched) matrix products."""
     dims = range(a.ndim)
     in_a, in_b = ({n for n in dims if f.shape[n] > 1} for f in (a, b))
-    alone_a, alone_b = (tuple(n for n in dims if n >= spatial and n in mine - other) for mine, other in ((in_a, in_b), (in_b, in_a)))
+    alone_a, alone_b = (
+        tuple(n for n in dims if n >= spatial and n in mine - other)
+        for mine, other in ((in_a, in_b), (in_b, in_a))
+    )
     a = a.sum(axis=alone_a, dtype=np.float64, keepdims=True) if alone_a else a
     b = b.sum(axis=alone_b, dtype=np.float64, keepdims=True) if alone_b else b
     both = in_a & in_b
@@ -288,13 +308,20 @@ def _steps(stage: Stage, factors: list[list[Expr]]) -> dict[Axis, int]:
         order = [axis for axis in stage.all_axes if any(axis is other for other in axes)]
         while math.prod(steps[axis] for axis in order) > bound:
             # A product of two matrices stays efficient with square-like blocks; elementwise work with long rows.
-            axis = max(order, key=lambda a: steps[a]) if not lone and factors else next(a for a in order if steps[a] > 1)
+            axis = (
+                max(order, key=lambda a: steps[a])
+                if not lone and factors
+                else next(a for a in order if steps[a] > 1)
+            )
             steps[axis] = (steps[axis] + 1) // 2
     return steps
 
 
 def _blocks(axes: tuple[Axis, ...], steps: dict[Axis, int]) -> Iterator[Ranges]:
     """The blocks that cover ``axes``, in order."""
-    parts = [[(start, min(start + steps[axis], axis.extent)) for start in range(0, axis.extent, steps[axis])] for axis in axes]
+    parts = [
+        [(start, min(start + steps[axis], axis.extent)) for start in range(0, axis.extent, steps[axis])]
+        for axis in axes
+    ]
     for block in itertools.product(*parts):
         yield dict(zip(axes, block, strict=True))

@@ -8,21 +8,43 @@ value of the reduction stands. ``relu(sum(A * B) + bias)`` is one stage: the red
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import DefinitionError, ExpressionTypeError
-from loopwright.sched.expr import Axis, Expr, ExprLike, Load, Reduce, Result, rewrite, substitute, walk, wrap
+from loopwright.sched.expr import (
+    Axis,
+    Expr,
+    ExprLike,
+    Load,
+    Reduce,
+    Result,
+    Select,
+    cast,
+    children,
+    rewrite,
+    structure,
+    substitute,
+    tree_size,
+    walk,
+    wrap,
+)
 from loopwright.sched.interval import index_range
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?\Z")
 
 
+# Nodes of one formula. The lowering copies formulas; what is larger than this would be as slow to compile as to read.
+LARGEST = 20_000
+
+
 def check_name(name: object, what: str) -> str:
-    """Return ``name`` if it can name an input, a stage or an axis."""
+    """Return ``name`` if it can name an input, a stage or an axis. ``C.sum0`` is a name too: of a part of C."""
     if not isinstance(name, str) or not _NAME.match(name):
-        raise DefinitionError(f"{what}: {name!r} is no name; use letters, digits and _, starting with a letter")
+        raise DefinitionError(
+            f"{what}: {name!r} is no name; use letters, digits and _, starting with a letter"
+        )
     return name
 
 
@@ -49,6 +71,7 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The sizes of the dimensions."""
         raise NotImplementedError
 
     @property
@@ -63,10 +86,14 @@ class Tensor:
             DefinitionError: wrong number of indices, an index that is no integer, a constant index out of range.
         """
         if isinstance(indices, (slice, list)) or indices is None or indices is Ellipsis:
-            raise DefinitionError(f"{self.name}[...]: an element has one integer index for each dimension; slices and lists are not elements")
+            raise DefinitionError(
+                f"{self.name}[...]: an element has one integer index for each dimension; slices and lists are not elements"
+            )
         items = indices if isinstance(indices, tuple) else (indices,)
         if len(items) != self.ndim:
-            raise DefinitionError(f"{self.name} has {self.ndim} dimensions {self.shape}, but {len(items)} indices were given")
+            raise DefinitionError(
+                f"{self.name} has {self.ndim} dimensions {self.shape}, but {len(items)} indices were given"
+            )
         exprs = tuple(self._index(item, dim) for dim, item in enumerate(items))
         return Load(self, exprs, self.dtype)
 
@@ -77,11 +104,15 @@ class Tensor:
         except ExpressionTypeError as error:
             raise DefinitionError(str(error)) from None
         if not dtypes.is_integer(index.dtype):
-            raise DefinitionError(f"{where}: `{index}` is {index.dtype}; an index is an integer, see lw.cast('int32', ...)")
+            raise DefinitionError(
+                f"{where}: `{index}` is {index.dtype}; an index is an integer, see lw.cast('int32', ...)"
+            )
         return index
 
     def __iter__(self) -> None:
-        raise ExpressionTypeError(f"{self.name} is a tensor being defined; its elements are written {self.name}[i, ...] and cannot be iterated over")
+        raise ExpressionTypeError(
+            f"{self.name} is a tensor being defined; its elements are written {self.name}[i, ...] and cannot be iterated over"
+        )
 
     def __bool__(self) -> bool:
         raise ExpressionTypeError(f"{self.name} is a tensor being defined; it has no truth value")
@@ -90,11 +121,7 @@ class Tensor:
         return self.shape[0]
 
 
-def _tensor(cls: type) -> type:
-    return dataclass(frozen=True, eq=False, repr=False)(cls)
-
-
-@_tensor
+@dataclass(frozen=True, eq=False, repr=False)
 class Input(Tensor):
     """An array that the caller passes in."""
 
@@ -111,7 +138,7 @@ class Input(Tensor):
         return f"<input {self.name} {self.dtype}{list(self.shape)}>"
 
 
-@_tensor
+@dataclass(frozen=True, eq=False, repr=False)
 class Stage(Tensor):
     """One named definition: for every point of ``axes``, the value of ``body``."""
 
@@ -149,10 +176,14 @@ def make_stage(name: str, axes: tuple[Axis, ...], value: Expr, dtype: str | None
     """
     value = wrap(value)
     if dtype is not None and value.dtype != dtype:
-        from loopwright.sched.expr import cast
-
         value = cast(dtype, value)
-    value = _hoist(name, axes, value)
+    size = tree_size(value)
+    if size > LARGEST:
+        raise DefinitionError(
+            f"stage {name}: written out, its formula has {size} parts (at most {LARGEST} are allowed);\n"
+            "give what is used again and again a stage of its own, with lw.compute"
+        )
+    value = _Hoist(name, axes)(_interned(value))
     found = _outermost(value)
     own = found[0] if found else None
     if own is None:
@@ -183,44 +214,65 @@ def _outermost(value: Expr) -> list[Reduce]:
     return found
 
 
-def _hoist(name: str, axes: tuple[Axis, ...], value: Expr) -> Expr:
-    """Move every reduction but a lone unnamed one into a stage of its own, inner ones first."""
-    outer = _outermost(value)
-    nested = {id(r): _outermost(r.value) for r in outer}
-    alone = len(outer) == 1 and outer[0].name is None
-    counts: dict[str, int] = {}
-    replaced: dict[int, Expr] = {}
+def _interned(value: Expr) -> Expr:
+    """Let equal reductions be one object, so that each is computed once: the two maxima of a softmax, for example."""
+    known: dict[Hashable, Reduce] = {}
 
-    def stage_of(reduce: Reduce, scope: tuple[Axis, ...]) -> Expr:
-        number = counts.get(reduce.op, 0)
-        counts[reduce.op] = number + 1
-        inner = _replace(reduce, {id(r): stage_of(r, scope + reduce.axes) for r in _outermost(reduce.value)})
-        used = {id(e) for e in walk(inner.value) if isinstance(e, Axis)}
-        bound = {id(axis) for axis in inner.axes}  # an axis the reduction runs over is its own, even if an outer one shares it
-        mine = tuple(axis for axis in scope if id(axis) in used - bound)
-        fresh = {axis: Axis(axis.name, axis.extent) for axis in mine}
-        body = Reduce(inner.op, substitute(inner.value, dict(fresh)), inner.axes, inner.dtype)
-        stage = make_stage(reduce.name or f"{name}.{reduce.op}{number}", tuple(fresh.values()), body)
-        return stage[tuple(mine)]
+    def change(e: Expr) -> Expr | None:
+        if not isinstance(e, Reduce):
+            return None
+        key = structure(e)
+        if key not in known:
+            known[key] = _with_value(e, rewrite(e.value, change))
+        return known[key]
 
-    for reduce in outer:
-        if alone:
-            replaced.update({id(r): stage_of(r, axes + reduce.axes) for r in nested[id(reduce)]})
-        else:
-            replaced[id(reduce)] = stage_of(reduce, axes)
-    return rewrite(value, lambda e: _swap(e, replaced))
+    return rewrite(value, change)
 
 
-def _swap(e: Expr, replaced: dict[int, Expr]) -> Expr | None:
-    if id(e) in replaced:
-        return replaced[id(e)]
-    return None
-
-
-def _replace(reduce: Reduce, replaced: dict[int, Expr]) -> Reduce:
-    if not replaced:
+def _with_value(reduce: Reduce, value: Expr) -> Reduce:
+    if value is reduce.value:
         return reduce
-    return Reduce(reduce.op, rewrite(reduce.value, lambda e: _swap(e, replaced)), reduce.axes, reduce.dtype, reduce.name)
+    return Reduce(reduce.op, value, reduce.axes, reduce.dtype, reduce.name)
+
+
+class _Hoist:
+    """Moves every reduction of a value but a lone unnamed one into a stage of its own, inner ones first."""
+
+    def __init__(self, name: str, axes: tuple[Axis, ...]) -> None:
+        self.name = name
+        self.axes = axes
+        self.counts: dict[str, int] = {}
+        self.done: dict[int, Expr] = {}
+
+    def __call__(self, value: Expr) -> Expr:
+        outer = _outermost(value)
+        if len(outer) == 1 and outer[0].name is None:
+            inner = self._replaced(outer[0].value, self.axes + outer[0].axes)
+            lone = _with_value(outer[0], inner)
+            return rewrite(value, lambda e: lone if e is outer[0] else None)
+        return self._replaced(value, self.axes)
+
+    def _replaced(self, value: Expr, scope: tuple[Axis, ...]) -> Expr:
+        """``value`` with loads of new stages instead of its reductions; ``scope`` has the axes it stands among."""
+        return rewrite(value, lambda e: self._load(e, scope) if isinstance(e, Reduce) else None)
+
+    def _load(self, reduce: Reduce, scope: tuple[Axis, ...]) -> Expr:
+        if id(reduce) not in self.done:
+            self.done[id(reduce)] = self._stage(reduce, scope)
+        return self.done[id(reduce)]
+
+    def _stage(self, reduce: Reduce, scope: tuple[Axis, ...]) -> Expr:
+        value = self._replaced(reduce.value, scope + reduce.axes)
+        # An axis the reduction runs over is its own, even if an outer reduction runs over the same object.
+        used = {id(e) for e in walk(value) if isinstance(e, Axis)} - {id(axis) for axis in reduce.axes}
+        mine = tuple(axis for axis in scope if id(axis) in used)
+        fresh: dict[Axis, Expr] = {axis: Axis(axis.name, axis.extent) for axis in mine}
+        number = self.counts.get(reduce.op, 0)
+        if reduce.name is None:
+            self.counts[reduce.op] = number + 1
+        body = Reduce(reduce.op, substitute(value, fresh), reduce.axes, reduce.dtype)
+        name = reduce.name or f"{self.name}.{reduce.op}{number}"
+        return make_stage(name, tuple(fresh[axis] for axis in mine), body)[mine]  # type: ignore[misc]
 
 
 def check_axes(stage: Stage) -> None:
@@ -235,25 +287,28 @@ def check_axes(stage: Stage) -> None:
     for expr, allowed in parts:
         for e in walk(expr):
             if isinstance(e, Axis) and id(e) not in allowed:
-                hint = "write lw.sum(..., over=" + e.name + ") or another reduction around it" if e.reduce else "use the axes the function is given"
-                raise DefinitionError(f"stage {stage.name}: the axis {e.name} stands outside every loop that runs over it; {hint}")
+                around = f"write lw.sum(..., over={e.name}) or another reduction around it"
+                hint = around if e.reduce else "use the axes the function is given"
+                raise DefinitionError(
+                    f"stage {stage.name}: the axis {e.name} stands outside every loop that runs over it; {hint}"
+                )
 
 
 def check_indices(stage: Stage) -> None:
     """Refuse a load whose index is known to leave the tensor, unless a select decides whether it is read."""
 
     def visit(expr: Expr, guarded: bool) -> None:
-        from loopwright.sched.expr import Select, children
-
         if isinstance(expr, Load) and not guarded:
             for dim, (index, size) in enumerate(zip(expr.indices, expr.tensor.shape, strict=True)):
                 span = index_range(index)
-                if span is not None and size > 0 and (span[0] < 0 or span[1] >= size):
-                    raise DefinitionError(
-                        f"stage {stage.name}: `{expr}` reads {expr.tensor.name} at index {dim} from {span[0]} to {span[1]}, "
-                        f"outside 0..{size - 1};\n"
-                        "guard it with lw.select(inside, ..., otherwise), or clamp the index with lw.min and lw.max"
-                    )
+                if span is None or (span[0] >= 0 and span[1] < size):
+                    continue
+                inside = f"outside 0..{size - 1}" if size else "which has no elements"
+                raise DefinitionError(
+                    f"stage {stage.name}: `{expr}` reads {expr.tensor.name} at index {dim} from {span[0]} to {span[1]}, "
+                    f"{inside};\n"
+                    "guard it with lw.select(inside, ..., otherwise), or clamp the index with lw.min and lw.max"
+                )
         if isinstance(expr, Select):
             visit(expr.cond, guarded)
             visit(expr.a, True)

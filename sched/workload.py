@@ -46,15 +46,25 @@ class Workload:
         self._check_names()
 
     def _check_names(self) -> None:
+        if not self.outputs:
+            raise DefinitionError(f"{self.name}: there is no output; return a stage or a tuple of stages")
+        if len({id(output) for output in self.outputs}) < len(self.outputs):
+            raise DefinitionError(
+                f"{self.name}: one stage is returned twice; each output is a stage of its own"
+            )
         seen: dict[str, Tensor] = {}
         for tensor in (*self.inputs, *self.stages):
             if tensor.name in seen:
-                raise DefinitionError(f"{self.name}: two tensors are named {tensor.name!r}; give each its own name")
+                raise DefinitionError(
+                    f"{self.name}: two tensors are named {tensor.name!r}; give each its own name"
+                )
             seen[tensor.name] = tensor
         declared = {id(tensor) for tensor in self.inputs}
         for tensor in used_inputs(self.stages):
             if id(tensor) not in declared:
-                raise DefinitionError(f"{self.name}: {tensor.name} is read, but it is not among the operator's own inputs")
+                raise DefinitionError(
+                    f"{self.name}: {tensor.name} is read, but it is not among the operator's own inputs"
+                )
 
     @cached_property
     def key(self) -> str:
@@ -106,7 +116,9 @@ class Workload:
         return f"{self.name}({args})"
 
     def __repr__(self) -> str:
-        return f"<workload {self}: {', '.join(map(repr, self.inputs))} -> {', '.join(map(repr, self.outputs))}>"
+        return (
+            f"<workload {self}: {', '.join(map(repr, self.inputs))} -> {', '.join(map(repr, self.outputs))}>"
+        )
 
 
 def stage_exprs(stage: Stage) -> tuple[Expr, ...]:
