@@ -51,7 +51,6 @@ class Block:
     bindings: tuple[tuple[Any, Any], ...]
     store: Any
     init: Any | None
-    predicate: Any
 
 
 def blocks(func: Any, where: str) -> Iterator[Block]:
@@ -106,6 +105,12 @@ def _block(realize: Any, loops: tuple[Any, ...], function: str) -> Block:
     where = f"{function}, block {block.name_hint!r}"
     if len(block.match_buffers) > 0:
         refuse(where, "it works on sub-regions of buffers (match_buffer)", "address the whole buffers")
+    if not (isinstance(realize.predicate, IntImm) and realize.predicate.value):
+        refuse(
+            where,
+            f"it runs only where `{brief(realize.predicate)}` (T.where)",
+            "store T.if_then_else(condition, value, otherwise)",
+        )
     iters = tuple(
         _iter(var, value, loops, where)
         for var, value in zip(block.iter_vars, realize.iter_values, strict=True)
@@ -121,7 +126,6 @@ def _block(realize: Any, loops: tuple[Any, ...], function: str) -> Block:
         bindings,
         store,
         None if block.init is None else init,
-        realize.predicate,
     )
 
 

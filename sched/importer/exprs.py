@@ -146,17 +146,26 @@ class Translator:
         return candidate if span is not None and span[0] >= 0 and span[1] < size else index
 
     def _binary(self, op: str, expr: Any) -> Expr:
-        dtype = dtype_of(expr, self.where)
+        if op in ("shl", "shr"):
+            return self._checked(op, self.value(expr.a), self.value(expr.b))
         a, b = self._pair(expr.a, expr.b)
         if op in MIRRORED and isinstance(a, Const) and not isinstance(b, Const):
             # TVM writes 0 < x where the formula said x > 0.
             op, a, b = MIRRORED[op], b, a
+        result = self._arithmetic(op, a, b)
+        if (
+            op in NARROWABLE
+            and result.dtype == "int32"
+            and not fits(result)
+            and dtype_of(expr, self.where) == "int64"
+        ):
+            return self._arithmetic(op, widen(a, "int64"), widen(b, "int64"))
+        return result
+
+    def _arithmetic(self, op: str, a: Expr, b: Expr) -> Expr:
         if op == "mul" and isinstance(b, Const) and b.value == -1 and a.dtype not in dtypes.UNSIGNED:
             return lw.unary("neg", a)  # TVM writes x * -1 where the formula said -x
-        result = self._checked(op, a, b)
-        if op in NARROWABLE and dtype == "int64" and result.dtype == "int32" and not fits(result):
-            return self._checked(op, widen(a, "int64"), widen(b, "int64"))
-        return result
+        return self._checked(op, a, b)
 
     def _checked(self, op: str, a: Expr, b: Expr) -> Expr:
         try:

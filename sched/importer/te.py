@@ -8,6 +8,7 @@ from typing import Any
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.importer.refuse import brief, first_line, refuse
 from loopwright.sched.importer.tir import read
+from loopwright.sched.stage import check_name
 from loopwright.sched.workload import Workload
 from tvm import te
 from tvm.ir.prim.expr import IntImm
@@ -33,7 +34,7 @@ def from_te(tensors: Iterable[Any], name: str = "te") -> Workload:
     >>> from_te([A, row], name="row_sum")
     <workload row_sum(): <input A float32[4, 8]> -> <stage row float32[4]>>
     """
-    where = f"from_te({name})"
+    where = f"from_te({check_name(name, 'from_te')})"
     if isinstance(tensors, te.Tensor):
         refuse(where, "a single tensor was given", "give a list: the placeholders, then the results")
     listed = list(tensors)

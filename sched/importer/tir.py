@@ -14,10 +14,9 @@ from loopwright.sched.importer.names import Names, legal
 from loopwright.sched.importer.reductions import identity, is_identity, recognise, starting_at
 from loopwright.sched.importer.refuse import refuse
 from loopwright.sched.importer.targets import domain
-from loopwright.sched.stage import Input, Stage, Tensor, make_stage
+from loopwright.sched.stage import Input, Stage, Tensor, check_name, make_stage
 from loopwright.sched.workload import Workload
 from tvm import ir
-from tvm.ir.prim.expr import IntImm
 from tvm.tirx import PrimFunc
 
 
@@ -55,6 +54,8 @@ def from_tir(func: PrimFunc, name: str | None = None) -> Workload:
         refuse(
             "from_tir", f"{type(func).__name__} is no TensorIR function", "TE tensors are read by lw.from_te"
         )
+    if name is not None:
+        check_name(name, "from_tir")
     attributes = func.attrs or {}
     own = str(attributes["global_symbol"]) if "global_symbol" in attributes else "primfunc"
     called = name if name is not None else legal(own, "primfunc")
@@ -87,16 +88,22 @@ class _Reader:
         self.names = self._names()
 
     def _names(self) -> dict[Any, str]:
-        """Names of all tensors: the buffer's own; the block's where several buffers have one name."""
+        """Names of all tensors: of a parameter its own, of one between two blocks its block's (as TVM's schedules name it).
+
+        Block names are unique, so they also serve where several buffers have one name.
+        """
         used = Names()
         own = [legal(buffer.name, "t") for buffer in self.shapes]
         writers = {block.store.buffer: block.name for block in self.blocks}
+
+        def by_block(buffer: Any) -> bool:
+            shared = own.count(legal(buffer.name, "t")) > 1
+            return buffer in writers and (shared or buffer in self.allocated)
+
         result: dict[Any, str] = {}
-        for buffer in sorted(self.shapes, key=lambda b: own.count(legal(b.name, "t")) > 1 and b in writers):
-            unique = own.count(legal(buffer.name, "t")) == 1
-            result[buffer] = used.take(
-                [buffer.name] if unique or buffer not in writers else [writers[buffer], buffer.name], "t"
-            )
+        for buffer in sorted(self.shapes, key=by_block):
+            wanted = [writers[buffer], buffer.name] if by_block(buffer) else [buffer.name]
+            result[buffer] = used.take(wanted, "t")
         return result
 
     def workload(self, name: str) -> Workload:
@@ -146,24 +153,14 @@ class _Reader:
                 f"it reduces over {found.reduce_axes[0].name} without T.init()",
                 "say what the reduction starts at",
             )
-        value = (
-            self._plain(block, translator)
-            if block.init is None
-            else self._reduction(block, block.init, translator, found.reduce_axes, dtype)
-        )
+        if block.init is None:
+            value = translator.value(block.store.value)
+        else:
+            value = self._reduction(block, block.init, translator, found.reduce_axes, dtype)
         try:
             return make_stage(self.names[buffer], found.axes, value, dtype)
         except DefinitionError as error:
             refuse(block.where, str(error))
-
-    def _plain(self, block: Block, translator: Translator) -> Expr:
-        if not _always(block.predicate):
-            refuse(
-                block.where,
-                "it runs only where a condition holds (T.where)",
-                "store T.if_then_else(condition, value, otherwise)",
-            )
-        return translator.value(block.store.value)
 
     def _reduction(
         self, block: Block, init: Any, translator: Translator, axes: tuple[lw.Axis, ...], dtype: str
@@ -171,13 +168,8 @@ class _Reader:
         update = recognise(block.store, block.where)
         start = translator.value(init.value)
         value = translator.value(update.value)
-        conditions = [*update.conditions, *([] if _always(block.predicate) else [block.predicate])]
-        for condition in conditions:
+        for condition in update.conditions:
             value = lw.select(translator.value(condition), value, identity(update.op, dtype))
         if axes:
             return starting_at(update.op, Reduce(update.op, value, axes, dtype), start)
         return value if is_identity(update.op, start) else starting_at(update.op, value, start)
-
-
-def _always(predicate: Any) -> bool:
-    return isinstance(predicate, IntImm) and bool(predicate.value)

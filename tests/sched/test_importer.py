@@ -25,7 +25,7 @@ def random_array(shape: tuple[int, ...], dtype: str, rng: np.random.Generator) -
 
 
 def agrees(func: Any, *given: np.ndarray, name: str = "f") -> lw.Workload:
-    """Import a function, and hold its reference against what TVM compiles of the same function."""
+    """Import a function, and hold its reference, and our kernel of it, against what TVM compiles of the same function."""
     work = from_tir(func, name)
     rng = np.random.default_rng(1)
     arrays = list(given) or [random_array(t.shape, t.dtype, rng) for t in work.inputs]
@@ -36,12 +36,14 @@ def agrees(func: Any, *given: np.ndarray, name: str = "f") -> lw.Workload:
     held = [tvm.runtime.tensor(next(ins if role == "in" else outs)) for role in roles]
     tvm.compile(func.with_attr("global_symbol", "f"), target="llvm")["f"](*held)
     expected = [h.numpy() for h, role in zip(held, roles, strict=True) if role == "out"]
-    found = work.reference(*arrays)
-    for tensor, mine, theirs in zip(
-        work.outputs, found if isinstance(found, tuple) else (found,), expected, strict=True
-    ):
-        loose = 1e-2 if tensor.dtype == "float16" else 2e-5
-        np.testing.assert_allclose(mine.astype("float64"), theirs.astype("float64"), rtol=loose, atol=loose)
+    built = lw.build(work, schedule=work.schedule())(*arrays)
+    for found in (work.reference(*arrays), built):
+        mine = found if isinstance(found, tuple) else (found,)
+        for tensor, ours, theirs in zip(work.outputs, mine, expected, strict=True):
+            loose = 1e-2 if tensor.dtype == "float16" else 2e-5
+            np.testing.assert_allclose(
+                ours.astype("float64"), theirs.astype("float64"), rtol=loose, atol=loose
+            )
     restored = lw.Workload.from_json(work.to_json())
     assert restored.key == work.key
     return work
@@ -227,13 +229,44 @@ def test_what_relax_legalizes() -> None:
     )
 
 
+def test_what_relax_fuses() -> None:
+    @tvm.script.ir_module
+    class Module:
+        @R.function
+        def main(
+            x: R.Tensor((3, 4), "float32"), w: R.Tensor((4, 5), "float32"), b: R.Tensor((5,), "float32")
+        ):
+            with R.dataflow():
+                y = R.add(R.matmul(x, w), b)
+                out = R.multiply(R.sigmoid(y), y)
+                R.output(out)
+            return out
+
+    passes = [
+        relax.transform.LegalizeOps(),
+        relax.transform.AnnotateTIROpPattern(),
+        relax.transform.FuseOps(),
+        relax.transform.FuseTIR(),
+    ]
+    module = tvm.transform.Sequential(passes)(Module)
+    (func,) = (f for f in module.functions.values() if isinstance(f, tirx.PrimFunc) and len(f.params) == 4)
+    work = agrees(func)
+    assert next(s.name for s in work.stages) == "matmul"
+    assert len(work.stages) == 4
+
+
 def test_int64_values_stay_int64_where_they_are_stored_or_meet_data() -> None:
     x = te.placeholder((4,), name="x", dtype="int64")
     big = te.compute(
         (te.const(4, "int64"),), lambda i: x[i] + i.astype("int64") * te.const(2**33, "int64") + i, name="big"
     )
-    work = agrees(te.create_prim_func([x, big]))
-    assert work.outputs[0].dtype == "int64"
+    j = te.compute(
+        (te.const(4, "int64"),),
+        lambda i: (i * 3 << 33) - (i << 2) + i * te.const(-1, "int64"),
+        name="shifted",
+    )
+    work = agrees(te.create_prim_func([x, big, j]))
+    assert [output.dtype for output in work.outputs] == ["int64", "int64"]
 
 
 def test_scalars_constants_and_functions() -> None:
@@ -311,10 +344,10 @@ def test_stores_and_loops_of_other_shapes() -> None:
     work = agrees(several)
     stage = {s.name: s for s in work.stages}
     assert [a.name for a in stage["moved"].axes] == ["j", "i"]
-    assert str(stage["flat"].body) == "temp[i0 // 8, i0 % 8]"
+    assert str(stage["flat"].body) == "double[i0 // 8, i0 % 8]"
     assert str(stage["total"].body) == "result + 5"
     assert str(stage["capped"].body) == "max(result, A[i, 0])"
-    assert str(stage["low"].body) == "temp[i, vj + 2] + A[i, (vj + 2) % 2]"
+    assert str(stage["low"].body) == "double[i, vj + 2] + A[i, (vj + 2) % 2]"
 
 
 def test_names_stay_unique() -> None:
@@ -328,5 +361,5 @@ def test_names_stay_unique() -> None:
 def test_an_imported_workload_is_built_like_any_other() -> None:
     work = from_te(matmul_te())
     a, b = (random_array(t.shape, t.dtype, np.random.default_rng(2)) for t in work.inputs)
-    for schedule in (work.schedule(), work.schedule().vectorize("C.j", 4)):
+    for schedule in (work.schedule(), work.schedule().reorder("C", "i k j").vectorize("C.j", 4)):
         np.testing.assert_allclose(lw.build(work, schedule=schedule)(a, b), a @ b, rtol=1e-5)

@@ -54,6 +54,7 @@ def test_te_that_is_no_formula() -> None:
     refused("the placeholder x", from_te, [y])
     refused("give a list", from_te, y)
     refused("no TE tensor", from_te, [x, 3])
+    refused("'my op' is no name", from_te, [x, y], name="my op")
     refused("lw.from_tir", from_te, [te.create_prim_func([x, y])])
     refused("the buffer y is given twice", from_te, [x, y, y])
     bits = te.compute((8,), lambda i: tirx.likely(x[i].astype("int32")).astype("float32"), name="bits")
@@ -91,7 +92,7 @@ def test_scheduled_functions(move: str) -> None:
         schedule.cache_write(block, 0, "local")
     elif move == "predicate":
         schedule.split(i, [None, 3])
-        said = "exactly once"
+        said = "(T.where)"
     elif move == "rfactor":
         schedule.rfactor(schedule.split(j, [2, 3])[0], 0)
         assert from_tir(schedule.mod["main"]).stages[0].shape != ()
