@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import NoReturn
 
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.nest import Fuse, Loop, Nests, Split, StageNest
+
+# vectorize(loop, n) leaves halves that the user calls "j" and "j.v". Among relations every name is another loop's, so the
+# outer half is "j.o" there, and shown as "j".
+OUTER, LANES = ".o", ".v"
+
+
+def shown(loop: str) -> str:
+    """What the user calls a loop."""
+    return loop.removesuffix(OUTER)
 
 
 def find_stage(nests: Nests, name: str, where: str) -> StageNest:
@@ -17,14 +25,14 @@ def find_stage(nests: Nests, name: str, where: str) -> StageNest:
         ScheduleError: there is no such stage; the message lists those there are.
     """
     nest = nests.stages.get(name) if isinstance(name, str) else None
-    if nest is None:
-        host = name.rpartition(".")[0] if isinstance(name, str) else ""
-        if host in nests.stages:
-            raise ScheduleError(
-                f"{where}: {name!r} is a loop; here stands the name of a stage, such as {host!r}"
-            )
-        _no_stage(nests, name, where)
-    return nest
+    if nest is not None:
+        return nest
+    if not isinstance(name, str):
+        raise ScheduleError(f"{where}: a stage is named by a text such as 'C', not by {name!r}")
+    host = name.rpartition(".")[0]
+    if host in nests.stages:
+        raise ScheduleError(f"{where}: {name!r} is a loop; here stands the name of a stage, such as {host!r}")
+    raise no_stage(nests, name, where)
 
 
 def find_loop(nests: Nests, address: str, where: str) -> tuple[StageNest, Loop]:
@@ -42,15 +50,11 @@ def find_loop(nests: Nests, address: str, where: str) -> tuple[StageNest, Loop]:
         if nest is not None:
             name = address[cut + 1 :]
             for loop in nest.loops:
-                if loop.name == name:
-                    if nest.place.kind == "inline":
-                        _inlined(nest, where)
+                if shown(loop.name) == name and nest.place.kind != "inline":
                     return nest, loop
             first = first or (nest, name)
         cut = address.rfind(".", 0, cut)
-    if first is None:
-        _no_stage(nests, address, where)
-    no_loop(first[0], first[1], where)
+    raise no_stage(nests, address, where) if first is None else no_loop(first[0], first[1], where)
 
 
 def loop_index(nest: StageNest, name: str) -> int:
@@ -61,52 +65,56 @@ def loop_index(nest: StageNest, name: str) -> int:
     raise KeyError(name)
 
 
-def no_loop(nest: StageNest, name: str, where: str) -> NoReturn:
-    """Say why ``name`` is no loop of a stage: split, fused, or never there."""
+def no_loop(nest: StageNest, name: str, where: str) -> ScheduleError:
+    """Why ``name`` is no loop of a stage: inlined, split, fused, or never there."""
     if nest.place.kind == "inline":
-        _inlined(nest, where)
-    loops = [loop.name for loop in nest.loops]
+        return ScheduleError(
+            f"{where}: {nest.name} is inlined, so it has no loops; compute_root({nest.name!r}) gives them back"
+        )
+    loops = ", ".join(shown(loop.name) for loop in nest.loops)
     address = f"{nest.name}.{name}"
     for relation in nest.relations:
         if isinstance(relation, Split) and relation.parent == name:
-            raise ScheduleError(
-                f"{where}: {address} was split into {relation.outer} and {relation.inner}; "
-                f"name one of these.\nThe loops of {nest.name} are {', '.join(loops)}"
+            parts = f"{relation.outer} and {relation.inner}"
+            return ScheduleError(
+                f"{where}: {address} was split into {parts}; name one of these.\nThe loops of {nest.name} are {loops}"
             )
         if isinstance(relation, Fuse) and name in (relation.outer, relation.inner):
-            raise ScheduleError(
-                f"{where}: {address} was fused into {relation.fused}; name that one.\n"
-                f"The loops of {nest.name} are {', '.join(loops)}"
+            return ScheduleError(
+                f"{where}: {address} was fused into {relation.fused}; name that one.\nThe loops of {nest.name} are {loops}"
             )
     if not loops:
-        raise ScheduleError(f"{where}: {nest.name} has no loops, it is a single element")
-    raise ScheduleError(
-        f"{where}: stage {nest.name} has no loop {name!r}{_meant(name, loops)}.\n"
-        f"The loops of {nest.name} are {', '.join(loops)}"
-    )
-
-
-def _inlined(nest: StageNest, where: str) -> NoReturn:
-    raise ScheduleError(
-        f"{where}: {nest.name} is inlined, so it has no loops; compute_root({nest.name!r}) gives them back"
-    )
-
-
-def _no_stage(nests: Nests, address: str, where: str) -> NoReturn:
-    stages = list(nests.stages)
-    # The part before the last dot was meant for the stage, unless there is none.
-    name = address.rpartition(".")[0] or address if isinstance(address, str) else address
-    found = next((t for t in nests.inputs if t.name in (name, address)), None)
-    if found is not None:
-        raise ScheduleError(
-            f"{where}: {found.name} is an input, it is not computed and has no loops;\n"
-            f"cache_read({found.name!r}, ...) makes a copy that has. The stages are {', '.join(stages)}"
+        return ScheduleError(
+            f"{where}: {nest.name} has no loop {name!r}: it has no loops, it is a single element"
         )
-    if name in nests.stages:
-        raise ScheduleError(f"{where}: {address!r} names no loop; write {name}.<loop>")
-    raise ScheduleError(
-        f"{where}: there is no stage {name!r}{_meant(str(name), stages)}.\nThe stages are {', '.join(stages)}"
+    meant = _meant(name, [shown(loop.name) for loop in nest.loops])
+    return ScheduleError(
+        f"{where}: {nest.name} has no loop {name!r}{meant}.\nThe loops of {nest.name} are {loops}"
     )
+
+
+def no_stage(nests: Nests, address: str, where: str) -> ScheduleError:
+    """Why nothing is found under a name: an input, a stage without a loop, or unknown."""
+    stages = ", ".join(nests.stages)
+    # The part before the last dot was meant for the stage, unless there is none.
+    name = address.rpartition(".")[0] or address
+    if any(t.name in (name, address) for t in nests.inputs):
+        found = next(t.name for t in nests.inputs if t.name in (name, address))
+        return ScheduleError(
+            f"{where}: {found} is an input, it is not computed and has no loops;\n"
+            f"cache_read({found!r}, ...) makes a copy that has. The stages are {stages}"
+        )
+    if address in nests.stages:
+        return ScheduleError(
+            f"{where}: {address!r} is a stage; name one of its loops, such as '{address}.{_first(nests, address)}'"
+        )
+    return ScheduleError(
+        f"{where}: there is no stage {name!r}{_meant(name, nests.stages)}.\nThe stages are {stages}"
+    )
+
+
+def _first(nests: Nests, stage: str) -> str:
+    return next((shown(loop.name) for loop in nests.stages[stage].loops), "<loop>")
 
 
 def _meant(name: str, known: Iterable[str]) -> str:

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from loopwright.sched.address import no_loop
+from loopwright.sched.address import no_loop, shown
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.nest import Fuse, Loop, Nests, Split, StageNest
+from loopwright.sched.placement import readers
 
 TAILS = ("auto", "guard", "peel", "pad")
 SCOPES = ("global", "local", "shared")
@@ -87,7 +88,8 @@ def check_order(where: str, nest: StageNest, order: Any, whole: bool = False) ->
         order = tuple(order.replace(",", " ").split())
     if not isinstance(order, tuple) or not all(isinstance(name, str) for name in order) or not order:
         raise ScheduleError(f"{where}: the loops are named in order, such as 'io jo k ii', not {order!r}")
-    loops = [loop.name for loop in nest.loops]
+    own = {shown(loop.name): loop.name for loop in nest.loops}
+    loops = list(own)
     for name in order:
         if name not in loops:
             # "C.io" is clear where "io" is meant.
@@ -95,7 +97,7 @@ def check_order(where: str, nest: StageNest, order: Any, whole: bool = False) ->
                 raise ScheduleError(
                     f"{where}: write {name[len(nest.name) + 1 :]!r} for {name!r}; the stage is given already"
                 )
-            no_loop(nest, name, where)
+            raise no_loop(nest, name, where)
     for name in order:
         if order.count(name) > 1:
             raise ScheduleError(f"{where}: the loop {name} stands twice in {' '.join(order)!r}")
@@ -104,7 +106,7 @@ def check_order(where: str, nest: StageNest, order: Any, whole: bool = False) ->
         raise ScheduleError(
             f"{where}: {' '.join(order)!r} leaves out {', '.join(missing)}; all loops of {nest.name} are needed"
         )
-    return order
+    return tuple(own[name] for name in order)
 
 
 # --- loops -----------------------------------------------------------------------------------------------------
@@ -114,7 +116,7 @@ def check_serial(where: str, nest: StageNest, loop: Loop) -> None:
     """A loop's kind is given once and last: splitting or fusing it afterwards would lose the kind."""
     if loop.kind != "serial":
         raise ScheduleError(
-            f"{where}: {nest.name}.{loop.name} is {PAST[loop.kind]} already, which would be lost or doubled; "
+            f"{where}: {nest.name}.{shown(loop.name)} is {PAST[loop.kind]} already, which would be lost or doubled; "
             f"{loop.kind} comes last"
         )
 
@@ -125,10 +127,10 @@ PAST = {"vectorize": "vectorized", "parallel": "parallel", "unroll": "unrolled",
 def check_spatial(where: str, nest: StageNest, loop: Loop, what: str) -> None:
     """Iterations of a reduction loop write the same element: they cannot run side by side."""
     if loop.reduce:
-        spatial = [f"{nest.name}.{other.name}" for other in nest.loops if not other.reduce]
+        spatial = [f"{nest.name}.{shown(other.name)}" for other in nest.loops if not other.reduce]
         instead = f"choose one of {', '.join(spatial)}" if spatial else f"{nest.name} has no other loops"
         raise ScheduleError(
-            f"{where}: {nest.name}.{loop.name} is a reduction loop, whose iterations add to one element; "
+            f"{where}: {nest.name}.{shown(loop.name)} is a reduction loop, whose iterations add to one element; "
             f"it cannot be {what}.\n{instead[0].upper()}{instead[1:]}"
         )
 
@@ -142,14 +144,14 @@ def check_hosts_nothing(where: str, nests: Nests, nest: StageNest, names: Iterab
             and other.place.kind in ("at", "after")
         ):
             raise ScheduleError(
-                f"{where}: {other.name} is computed at {nest.name}.{other.place.loop}, which would be gone; "
+                f"{where}: {other.name} is computed at {nest.name}.{shown(other.place.loop)}, which would be gone; "
                 f"do this before {_placing(other)}"
             )
 
 
 def _placing(nest: StageNest) -> str:
     kind = "compute_at" if nest.place.kind == "at" else "reverse_compute_at"
-    return f"{kind}({nest.name!r}, '{nest.place.stage}.{nest.place.loop}')"
+    return f"{kind}({nest.name!r}, '{nest.place.stage}.{shown(nest.place.loop)}')"
 
 
 def check_not_in_layout(where: str, nest: StageNest, names: Iterable[str]) -> None:
@@ -157,7 +159,7 @@ def check_not_in_layout(where: str, nest: StageNest, names: Iterable[str]) -> No
     for name in names:
         if nest.layout is not None and name in nest.layout:
             raise ScheduleError(
-                f"{where}: the layout of {nest.name} is {' '.join(nest.layout)!r}, so {name} must stay; "
+                f"{where}: the layout of {nest.name} is {' '.join(map(shown, nest.layout))!r}, so {shown(name)} must stay; "
                 "do this before transform_layout"
             )
 
@@ -169,13 +171,13 @@ def check_adjacent(where: str, nest: StageNest, outer: Loop, inner: Loop) -> Non
         raise ScheduleError(f"{where}: a loop cannot be fused with itself")
     if loops.index(inner) != loops.index(outer) + 1:
         raise ScheduleError(
-            f"{where}: {inner.name} does not stand right inside {outer.name}: the order is "
-            f"{' '.join(loop.name for loop in loops)!r}; reorder first"
+            f"{where}: {shown(inner.name)} does not stand right inside {shown(outer.name)}: the order is "
+            f"{' '.join(shown(loop.name) for loop in loops)!r}; reorder first"
         )
     if outer.reduce != inner.reduce:
         red, spat = (outer, inner) if outer.reduce else (inner, outer)
         raise ScheduleError(
-            f"{where}: {nest.name}.{red.name} is a reduction loop and {nest.name}.{spat.name} is not; fuse loops of one sort"
+            f"{where}: {nest.name}.{shown(red.name)} is a reduction loop and {nest.name}.{shown(spat.name)} is not; fuse loops of one sort"
         )
 
 
@@ -184,7 +186,7 @@ def check_one_vector_loop(where: str, nest: StageNest) -> None:
     for loop in nest.loops:
         if loop.kind == "vectorize":
             raise ScheduleError(
-                f"{where}: {nest.name}.{loop.name} is vectorized already, and a stage has one vectorized loop; unroll this one"
+                f"{where}: {nest.name}.{shown(loop.name)} is vectorized already, and a stage has one vectorized loop; unroll this one"
             )
 
 
@@ -199,7 +201,7 @@ def check_parallel_nesting(where: str, nest: StageNest) -> None:
                 else "is vectorized; reorder, so that it is inside"
             )
             raise ScheduleError(
-                f"{where}: {nest.name}.{loop.name} stands inside {nest.name}.{outside.name}, which {what}"
+                f"{where}: {nest.name}.{shown(loop.name)} stands inside {nest.name}.{shown(outside.name)}, which {what}"
             )
         if loop.kind in ("parallel", "vectorize"):
             outside = loop
@@ -210,7 +212,7 @@ def check_lanes(where: str, nest: StageNest, loop: Loop) -> None:
     size = sizes(nest).get(loop.name, 0)
     if nest.place.kind == "root" and size > MOST_LANES:
         raise ScheduleError(
-            f"{where}: the loop is {size} long, too much for one vector; vectorize({nest.name + '.' + loop.name!r}, 16) "
+            f"{where}: the loop is {size} long, too much for one vector; vectorize({nest.name + '.' + shown(loop.name)!r}, 16) "
             "takes it in pieces"
         )
 
@@ -228,9 +230,10 @@ def check_copies(where: str, nest: StageNest) -> None:
     for _, size in known:
         copies *= size
     if copies > MOST_COPIES:
-        parts = " x ".join(f"{nest.name}.{name} {size}" for name, size in known)
+        parts = " x ".join(f"{nest.name}.{shown(name)} {size}" for name, size in known)
         raise ScheduleError(
-            f"{where}: the body would be written out {copies} times ({parts}), more than {MOST_COPIES}; split, and unroll the inner loop"
+            f"{where}: the body would be written out {copies} times ({parts}), "
+            f"more than {MOST_COPIES}; split, and unroll the inner loop"
         )
 
 
@@ -293,10 +296,10 @@ def check_not_inline(where: str, nest: StageNest) -> None:
 
 def check_readers(where: str, nests: Nests, tensor: str, consumers: Sequence[str]) -> None:
     """Each named consumer reads the tensor, and there is one."""
-    readers = nests.consumers(tensor)
+    reading = readers(nests, tensor)
     for name in consumers:
-        if name not in readers:
-            known = ", ".join(readers) or "nothing"
+        if name not in reading:
+            known = ", ".join(reading) or "nothing"
             raise ScheduleError(f"{where}: {name!r} does not read {tensor}; it is read by {known}")
     if not consumers:
         raise ScheduleError(f"{where}: nothing reads {tensor}, so a copy of it would serve nobody")

@@ -6,10 +6,19 @@ check as placing a stage inside a vectorized loop.
 
 from __future__ import annotations
 
+from loopwright.sched.address import shown
 from loopwright.sched.checks import PAST
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.nest import Nests, StageNest
-from loopwright.sched.placement import Step, elementwise_map, path, produces_boxes, reads
+from loopwright.sched.placement import Step, all_reads, elementwise_map, path, produces_boxes, reads
+
+
+def check_kinds(where: str, nests: Nests) -> None:
+    """The rules about vectorized and parallel loops around placed stages: all that a loop's kind can break."""
+    for nest in nests.stages.values():
+        if nest.place.kind in ("at", "after"):
+            check_not_inside_vector(where, nests, nest)
+            check_parallel_inside(where, nests, nest, path(nests, nest.name))
 
 
 def check_places(where: str, nests: Nests) -> None:
@@ -19,21 +28,21 @@ def check_places(where: str, nests: Nests) -> None:
         return
     for nest in placed:
         check_no_cycle(where, nests, nest)
-        check_not_inside_vector(where, nests, nest)
-    paths = {name: path(nests, name) for name, nest in nests.stages.items() if nest.place.kind != "inline"}
+    check_kinds(where, nests)
     for nest in placed:
-        check_parallel_inside(where, nests, nest, paths[nest.name])
         if nest.place.kind == "after":
             check_completes(where, nests, nest)
             check_elementwise(where, nests, nest)
-    edges = [(a, b) for b in paths for a in sorted(set().union(*reads(nests, b)))]
+    paths = {name: path(nests, name) for name, nest in nests.stages.items() if nest.place.kind != "inline"}
+    edges = [(a, b) for b in paths for a in all_reads(nests, b)]
+    followed = {nest.place.stage: nest.name for nest in placed if nest.place.kind == "after"}
     for producer, consumer in edges:
-        check_available(where, nests, paths, producer, consumer)
+        check_available(where, nests, paths, followed, producer, consumer)
     check_order_exists(where, paths, edges)
 
 
 def _spot(nest: StageNest) -> str:
-    return f"{nest.place.stage}.{nest.place.loop}"
+    return f"{nest.place.stage}.{shown(nest.place.loop)}"
 
 
 def check_no_cycle(where: str, nests: Nests, nest: StageNest) -> None:
@@ -44,7 +53,8 @@ def check_no_cycle(where: str, nests: Nests, nest: StageNest) -> None:
         current = nests.stages[current.place.stage]
         if current.place.kind == "inline":
             raise ScheduleError(
-                f"{where}: {nest.name} is computed at {_spot(nest)}, but {current.name} is inlined; place {nest.name} elsewhere first"
+                f"{where}: {nest.name} is computed at {_spot(nest)}, but {current.name} is inlined; "
+                f"place {nest.name} elsewhere first"
             )
         if current.name in seen:
             raise ScheduleError(
@@ -59,8 +69,8 @@ def check_not_inside_vector(where: str, nests: Nests, nest: StageNest) -> None:
     for loop in host.loops:
         if loop.kind == "vectorize":
             raise ScheduleError(
-                f"{where}: {nest.name} would be computed inside the {PAST[loop.kind]} loop {host.name}.{loop.name}; "
-                f"place it at a loop outside {loop.name}"
+                f"{where}: {nest.name} would be computed inside the {PAST[loop.kind]} loop {host.name}.{shown(loop.name)}; "
+                f"place it at a loop outside {shown(loop.name)}"
             )
         if loop.name == nest.place.loop:
             return
@@ -68,14 +78,14 @@ def check_not_inside_vector(where: str, nests: Nests, nest: StageNest) -> None:
 
 def check_parallel_inside(where: str, nests: Nests, nest: StageNest, steps: tuple[Step, ...]) -> None:
     """No parallel loop runs inside another one, by way of placements either."""
-    inner = next((loop.name for loop in nest.loops if loop.kind == "parallel"), None)
+    inner = next((shown(loop.name) for loop in nest.loops if loop.kind == "parallel"), None)
     if inner is None:
         return
     for step in steps:
         for loop in nests.stages[step.stage].loops[: step.index + 1]:
             if loop.kind == "parallel":
                 raise ScheduleError(
-                    f"{where}: {nest.name}.{inner} is parallel and would run inside {step.stage}.{loop.name}, "
+                    f"{where}: {nest.name}.{inner} is parallel and would run inside {step.stage}.{shown(loop.name)}, "
                     "which is parallel too; keep one of the two"
                 )
 
@@ -83,8 +93,8 @@ def check_parallel_inside(where: str, nests: Nests, nest: StageNest, steps: tupl
 def check_completes(where: str, nests: Nests, nest: StageNest) -> None:
     """Where a stage follows another inside its loops, each iteration must complete a box of elements."""
     host = nests.stages[nest.place.stage]
-    outer = []
-    for index, loop in enumerate(host.loops):
+    outer: list[str] = []
+    for loop in host.loops:
         if loop.reduce:
             legal = (
                 f"place it at {host.name}.{outer[-1]} or outside"
@@ -92,16 +102,17 @@ def check_completes(where: str, nests: Nests, nest: StageNest) -> None:
                 else f"{host.name} must be reordered first"
             )
             raise ScheduleError(
-                f"{where}: at {_spot(nest)} the reduction over {host.name}.{loop.name} has not ended, "
+                f"{where}: at {_spot(nest)} the reduction over {host.name}.{shown(loop.name)} has not ended, "
                 f"so {host.name} is incomplete there; {legal}"
             )
-        outer.append(loop.name)
+        outer.append(shown(loop.name))
         if loop.name == nest.place.loop:
             break
-    if not produces_boxes(host, index):
+    if not produces_boxes(host, len(outer) - 1):
         raise ScheduleError(
             f"{where}: one iteration of {_spot(nest)} computes scattered elements of {host.name}, not a contiguous block;\n"
-            f"place {nest.name} where both halves of a split are inside (or the outer half is outside), and all of a fused loop or none"
+            f"place {nest.name} where both halves of a split are inside (or the outer half is outside), "
+            "and all of a fused loop or none"
         )
 
 
@@ -116,24 +127,35 @@ def check_elementwise(where: str, nests: Nests, nest: StageNest) -> None:
         raise ScheduleError(
             f"{where}: {nest.name} has a reduction of its own; only an elementwise stage can follow {host.name} inside its loops"
         )
-    if host.name not in set().union(*reads(nests, nest.name)):
+    if host.name not in all_reads(nests, nest.name):
         raise ScheduleError(
             f"{where}: {nest.name} does not read {host.name}, so it cannot follow it inside its loops; name the stage it reads"
         )
     if elementwise_map(nests, nest.stage, host.name) is None:
         raise ScheduleError(
             f"{where}: {nest.name} reads elements of {host.name} that are not ready at {_spot(nest)}; "
-            f"each use must be {host.name}[{', '.join(axis.name for axis in nest.stage.axes)}] or one and the same reordering of these"
+            f"each use must be {host.name}[{', '.join(axis.name for axis in nest.stage.axes)}], "
+            "or one and the same reordering of these"
         )
 
 
 def check_available(
-    where: str, nests: Nests, paths: dict[str, tuple[Step, ...]], producer: str, consumer: str
+    where: str,
+    nests: Nests,
+    paths: dict[str, tuple[Step, ...]],
+    followed: dict[str, str],
+    producer: str,
+    consumer: str,
 ) -> None:
     """Where ``consumer`` runs, what it reads of ``producer`` has been computed and is still stored."""
     name, target = producer, consumer
     steps = paths[target]
-    _after_host(where, nests, steps, name, target)
+    if producer in followed:
+        check_stored(where, nests, followed[producer], producer, consumer)
+    elif any(step.stage == producer for step in steps):
+        raise ScheduleError(
+            f"{where}: {consumer} reads {producer} and would run inside its loops, before it is complete"
+        )
     # A stage at the end of another's loop lives where that other one lives.
     while nests.stages[name].place.kind == "after":
         host = nests.stages[name].place.stage
@@ -154,24 +176,18 @@ def check_available(
     inside = next((step for step in steps if step.stage == place.stage), None)
     if inside is None or inside.index < own.index:
         raise ScheduleError(
-            f"{where}: {target} reads {producer}, but is computed outside {place.stage}.{place.loop}, where {producer} is;\n"
+            f"{where}: {target} reads {producer}, but is computed outside {place.stage}.{shown(place.loop)}, where {producer} is;\n"
             f"place {target} inside that loop first, or {producer} further out"
         )
 
 
-def _after_host(where: str, nests: Nests, steps: tuple[Step, ...], producer: str, consumer: str) -> None:
+def check_stored(where: str, nests: Nests, follower: str, producer: str, consumer: str) -> None:
     """A stage with others at the end of its loops is stored inside these loops: only those others can read it."""
-    followers = [
-        n.name for n in nests.stages.values() if n.place.kind == "after" and n.place.stage == producer
-    ]
-    if followers and consumer not in followers:
+    place = nests.stages[consumer].place
+    if place.kind != "after" or place.stage != producer:
         raise ScheduleError(
-            f"{where}: {consumer} reads {producer} as well, which {followers[0]} completes inside its loops; "
-            f"{producer} is not stored beyond them.\nLet {consumer} follow it there too, or leave {followers[0]} at root"
-        )
-    if any(step.stage == producer for step in steps) and consumer not in followers:
-        raise ScheduleError(
-            f"{where}: {consumer} reads {producer} and would run inside its loops, before it is complete"
+            f"{where}: {consumer} reads {producer} as well, which {follower} completes inside its loops; "
+            f"{producer} is not stored beyond them.\nLet {consumer} follow it there too, or leave {follower} at root"
         )
 
 
@@ -207,7 +223,7 @@ def _after_sibling(
 def _not_read_after_reduction(where: str, nests: Nests, producer: str, consumer: str, own: Step) -> None:
     """Inside a reduction loop a stage serves the reduction only: what follows the reduction runs outside that loop."""
     loops = nests.stages[consumer].loops[: own.index + 1]
-    around = next((loop.name for loop in loops if loop.reduce), None)
+    around = next((shown(loop.name) for loop in loops if loop.reduce), None)
     if around is not None and producer in reads(nests, consumer)[1]:
         raise ScheduleError(
             f"{where}: {consumer} reads {producer} where its reduction has ended, outside the loop {consumer}.{around}; "
@@ -230,7 +246,8 @@ def check_order_exists(where: str, paths: dict[str, tuple[Step, ...]], edges: li
         if name in trail:
             both = trail[trail.index(name) :]
             raise ScheduleError(
-                f"{where}: {' and '.join(both)} would each have to be complete before the other; compute one of the stages between them elsewhere"
+                f"{where}: {' and '.join(both)} would each have to be complete before the other; "
+                "compute one of the stages between them elsewhere"
             )
         if name not in done:
             for following in sorted(after.get(name, ())):

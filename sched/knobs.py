@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any, TypeAlias
 
 from loopwright.sched.errors import ScheduleError
 
-Choice = Union[int, str, bool]
+Choice: TypeAlias = int | str | bool
 
 _OPERATIONS = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
 
@@ -118,7 +118,7 @@ def knob(name: str, values: Iterable[Choice]) -> Knob:
     Errors:
         ScheduleError: no values, a value twice, or a value that is no integer, text or bool.
     """
-    return Knob(name, values if isinstance(values, tuple) else values)  # type: ignore[arg-type]
+    return Knob(name, values)  # type: ignore[arg-type]
 
 
 def _choice(name: str, value: Any) -> Choice:

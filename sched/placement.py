@@ -9,6 +9,7 @@ from loopwright.sched.address import loop_index
 from loopwright.sched.expr import Axis, Const, Expr, Load, loads, rewrite, substitute
 from loopwright.sched.nest import Fuse, Nests, StageNest
 from loopwright.sched.stage import Stage
+from loopwright.sched.workload import stage_exprs
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,25 @@ def direct_reads(stage: Stage) -> tuple[frozenset[str], frozenset[str]]:
     return inner, frozenset(load.tensor.name for load in loads(stage.body))
 
 
+def readers(nests: Nests, tensor: str) -> list[str]:
+    """The stages that read an input or stage directly, in order (:meth:`Nests.consumers`, remembered)."""
+    return [
+        nest.name
+        for nest in nests.stages.values()
+        if any(tensor in part for part in direct_reads(nest.stage))
+    ]
+
+
 def reads(nests: Nests, name: str) -> tuple[set[str], set[str]]:
     """As :func:`direct_reads`, with inlined stages replaced by what they read; stages only, no inputs."""
     inner, body = direct_reads(nests.stages[name].stage)
     return _expanded(nests, inner), _expanded(nests, body)
+
+
+def all_reads(nests: Nests, name: str) -> list[str]:
+    """The stages that ``name`` reads, through inlined ones, in the order of stages."""
+    inner, body = reads(nests, name)
+    return [other for other in nests.stages if other in inner or other in body]
 
 
 def _expanded(nests: Nests, names: frozenset[str]) -> set[str]:
@@ -76,9 +92,7 @@ def inlined(nests: Nests, expr: Expr) -> Expr:
 
 def loads_of(nests: Nests, stage: Stage, producer: str) -> list[Load]:
     """Every load of ``producer`` in a stage, through inlined stages."""
-    exprs = [stage.body] if stage.reduce is None else [stage.reduce.value, stage.body]
-    if any(nest.place.kind == "inline" for nest in nests.stages.values()):
-        exprs = [inlined(nests, expr) for expr in exprs]
+    exprs = [inlined(nests, expr) for expr in stage_exprs(stage)]
     return [load for expr in exprs for load in loads(expr) if load.tensor.name == producer]
 
 
@@ -88,10 +102,24 @@ def elementwise_map(nests: Nests, stage: Stage, producer: str) -> tuple[int | No
     None unless each load's indices are the stage's own axes, each exactly once and over the same extent (a
     dimension of size 1 may be indexed by 0).
     """
+    if all(nest.place.kind != "inline" for nest in nests.stages.values()):
+        return _plain_map(stage, producer, nests.stages[producer].stage.shape)
+    return _map(stage, loads_of(nests, stage, producer), nests.stages[producer].stage.shape)
+
+
+@lru_cache(maxsize=4096)
+def _plain_map(stage: Stage, producer: str, shape: tuple[int, ...]) -> tuple[int | None, ...] | None:
+    return _map(
+        stage,
+        [load for expr in stage_exprs(stage) for load in loads(expr) if load.tensor.name == producer],
+        shape,
+    )
+
+
+def _map(stage: Stage, found_loads: list[Load], shape: tuple[int, ...]) -> tuple[int | None, ...] | None:
     found: set[tuple[int | None, ...]] = set()
     position = {axis: n for n, axis in enumerate(stage.axes)}
-    shape = nests.stages[producer].stage.shape
-    for load in loads_of(nests, stage, producer):
+    for load in found_loads:
         row: list[int | None] = []
         for index, size in zip(load.indices, shape, strict=True):
             if isinstance(index, Axis) and index in position and index.extent == size:

@@ -104,10 +104,18 @@ class Schedule:
             choices, nests = witness(base, directives[count:], {})
         return self.work, directives, nests, self._base, choices, knobs, self._chosen
 
-    def _add(self, kind: str, **args: Any) -> Schedule:
+    def add(self, directive: Directive) -> Schedule:
+        """The schedule with one more directive, given as data.
+
+        Errors:
+            ScheduleError: it is illegal there.
+        """
         new = object.__new__(Schedule)
-        new._set(*self._extended(Directive.of(kind, args)))
+        new._set(*self._extended(directive))
         return new
+
+    def _add(self, kind: str, **args: Any) -> Schedule:
+        return self.add(Directive.of(kind, args))
 
     def split(self, loop: Text, names: Sequence[Text], factor: Number, tail: Text = "auto") -> Schedule:
         """Run ``loop`` as an outer loop over tiles and an inner loop over ``factor`` iterations.

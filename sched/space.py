@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Union
 
 from loopwright.sched.directives import Directive
 from loopwright.sched.errors import ScheduleError
@@ -38,7 +37,7 @@ def distinct(directives: Sequence[Directive]) -> dict[str, Knob]:
 
 def leaves(
     nests: Nests, directives: Sequence[Directive], bound: Choices, index: int = 0
-) -> Iterator[tuple[Choices, Union[Nests, ScheduleError]]]:
+) -> Iterator[tuple[Choices, Nests | ScheduleError]]:
     """All combinations of the knobs that are not in ``bound``, each with the nests it gives or the first error.
 
     Combinations that fail before they differ come as one, with the knobs met by then.

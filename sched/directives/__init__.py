@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from loopwright.sched.directives.caching import cache_read, cache_write, transform_layout
@@ -37,6 +37,7 @@ class Directive:
 
     kind: str
     args: tuple[tuple[str, Any], ...]
+    open: bool = field(default=False, compare=False, repr=False)  # whether it has knobs
 
     @staticmethod
     def of(kind: str, args: Mapping[str, Any]) -> Directive:
@@ -56,7 +57,10 @@ class Directive:
                 )
         normal = []
         for name, default in known.items():
-            value = _normal(kind, name, args.get(name))
+            given = args.get(name)
+            value = _normal(
+                kind, name, default if given is None and default is not inspect.Parameter.empty else given
+            )
             if value is not None:
                 normal.append((name, value))
             elif default is inspect.Parameter.empty:
@@ -66,7 +70,8 @@ class Directive:
             if not isinstance(when, (bool, Knob)):
                 raise ScheduleError(f"{kind}: when= is True, False or a knob, not {when!r}")
             normal.append(("when", when))
-        return Directive(kind, tuple(normal))
+        whole = tuple(normal)
+        return Directive(kind, whole, any(True for _ in knobs_in(whole)))
 
     def get(self, name: str) -> Any:
         """An argument, or None where it is absent."""
@@ -74,10 +79,12 @@ class Directive:
 
     def knobs(self) -> list[Knob]:
         """The knobs in its arguments."""
-        return [k for _, value in self.args for k in knobs_in(value)]
+        return list(knobs_in(self.args)) if self.open else []
 
     def fill(self, choices: Mapping[str, Choice]) -> Directive:
         """The directive with its knobs replaced by their choices."""
+        if not self.open:
+            return self
         values = ((name, _joined(name, filled(value, choices))) for name, value in self.args)
         return Directive(self.kind, tuple((n, v) for n, v in values if not (n == "when" and v is True)))
 

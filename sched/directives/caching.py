@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from loopwright.sched import checks
@@ -10,7 +11,7 @@ from loopwright.sched.checks_place import check_places
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.expr import Axis, Expr, Load, loads, rewrite
 from loopwright.sched.nest import Loop, Nests, Place, StageNest
-from loopwright.sched.placement import produces_boxes
+from loopwright.sched.placement import produces_boxes, readers
 from loopwright.sched.stage import Stage, Tensor
 from loopwright.sched.workload import stage_exprs
 
@@ -50,25 +51,37 @@ def cache_read(
         raise ScheduleError(f"{where}: there is no tensor {tensor!r}; there are {known}")
     if consumers is not None and not isinstance(consumers, tuple):
         raise ScheduleError(f"{where}: consumers= is a list of stages, such as ['C'], not {consumers!r}")
-    readers = tuple(nests.consumers(tensor)) if consumers is None else consumers
-    checks.check_readers(where, nests, tensor, readers)
+    reading = tuple(readers(nests, tensor)) if consumers is None else consumers
+    checks.check_readers(where, nests, tensor, reading)
     name = f"{tensor}_{scope}" if name is None else name
     checks.check_new_stage(where, nests, name)
-    axes = _copy_axes(source, nests.stages[next(n for n in nests.stages if n in readers)].stage)
-    copy = Stage(name, axes, Load(source, axes, source.dtype), None, source.dtype)
+    copy = _copy_of(source, nests.stages[next(n for n in nests.stages if n in reading)].stage, name)
     place = Place()
     if at is not None:
         host, loop = find_loop(nests, at, where)
         place = Place("at", host.name, loop.name)
     stages: dict[str, StageNest] = {}
     for old in nests.stages.values():
-        if old.name in readers:
+        if old.name in reading:
             stages.setdefault(name, _copy_nest(copy, place, scope))
             old = old.with_(stage=_reading(old.stage, tensor, copy))
         stages[old.name] = old
     result = Nests(nests.inputs, stages, nests.outputs)
     check_places(where, result)
     return result
+
+
+# Filling a space makes the same copies again and again: equal ones are one object, so what is known of them is kept too.
+@lru_cache(maxsize=1024)
+def _copy_of(source: Tensor, consumer: Stage, name: str) -> Stage:
+    axes = _copy_axes(source, consumer)
+    return Stage(name, axes, Load(source, axes, source.dtype), None, source.dtype)
+
+
+@lru_cache(maxsize=1024)
+def _copy_out(stage: Stage, name: str) -> Stage:
+    axes = tuple(Axis(axis.name, axis.extent) for axis in stage.axes)
+    return Stage(name, axes, Load(stage, axes, stage.dtype), None, stage.dtype)
 
 
 def _copy_axes(source: Tensor, consumer: Stage) -> tuple[Axis, ...]:
@@ -89,6 +102,7 @@ def _copy_nest(copy: Stage, place: Place, scope: Any) -> StageNest:
     return StageNest(copy, tuple(Loop(axis.name) for axis in copy.axes), place=place, scope=scope)
 
 
+@lru_cache(maxsize=1024)
 def _reading(stage: Stage, tensor: str, copy: Stage) -> Stage:
     """The stage with every load of ``tensor`` reading ``copy`` instead."""
 
@@ -136,8 +150,7 @@ def cache_write(
         raise ScheduleError(f"{where}: {stage} has a layout of its own; do this before transform_layout")
     name = f"{stage}_{scope}" if name is None else name
     checks.check_new_stage(where, nests, name)
-    axes = tuple(Axis(axis.name, axis.extent) for axis in nest.stage.axes)
-    copy = Stage(name, axes, Load(nest.stage, axes, nest.stage.dtype), None, nest.stage.dtype)
+    copy = _copy_out(nest.stage, name)
     if at is None:
         place = _default_place(nest)
     else:
@@ -147,13 +160,13 @@ def cache_write(
                 f"{where}: at={at!r} is a loop of {host.name}; the copy follows {stage} inside one of its own loops"
             )
         place = Place("after", host.name, loop.name)
-    readers = nests.consumers(stage)
+    reading = readers(nests, stage)
     stages: dict[str, StageNest] = {}
     for old in nests.stages.values():
         if old.name == stage:
             stages[stage] = old.with_(scope=scope)
             stages[name] = _copy_nest(copy, place, "global")
-        elif old.name in readers:
+        elif old.name in reading:
             stages[old.name] = old.with_(stage=_reading(old.stage, stage, copy))
         else:
             stages[old.name] = old

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from loopwright.sched import checks
-from loopwright.sched.address import find_loop
-from loopwright.sched.checks_place import check_places
+from loopwright.sched.address import LANES, OUTER, find_loop, shown
+from loopwright.sched.checks_place import check_kinds
 from loopwright.sched.directives.loops import split_loop
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.nest import Loop, Nests, StageNest
@@ -36,17 +36,26 @@ def vectorize(nests: Nests, loop: str, width: int | None = None) -> Nests:
         changed = _with_kind(nest, old.name, "vectorize")
     else:
         checks.check_number(where, "width", width, checks.MOST_LANES)
-        lanes = f"{old.name}.v"
+        outer, lanes = shown(old.name) + OUTER, shown(old.name) + LANES
         if lanes in nest.all_names():
             raise ScheduleError(
                 f"{where}: {nest.name}.{lanes} was used already, and a name is never used twice; leave out the width"
             )
         checks.check_not_in_layout(where, nest, (old.name,))
-        changed = _with_kind(split_loop(nest, old, (old.name, lanes), width, "auto"), lanes, "vectorize")
+        changed = _with_kind(split_loop(nest, old, (outer, lanes), width, "auto"), lanes, "vectorize")
+        nests = _moved(nests, nest.name, old.name, outer)
     checks.check_parallel_nesting(where, changed)
     result = nests.with_stage(changed)
-    check_places(where, result)
+    check_kinds(where, result)
     return result
+
+
+def _moved(nests: Nests, stage: str, old: str, new: str) -> Nests:
+    """What was computed at the whole loop is now computed at its outer half."""
+    for nest in nests.stages.values():
+        if (nest.place.stage, nest.place.loop) == (stage, old):
+            nests = nests.with_stage(nest.with_(place=replace(nest.place, loop=new)))
+    return nests
 
 
 def parallel(nests: Nests, loop: str) -> Nests:
@@ -67,7 +76,7 @@ def parallel(nests: Nests, loop: str) -> Nests:
     changed = _with_kind(nest, old.name, "parallel")
     checks.check_parallel_nesting(where, changed)
     result = nests.with_stage(changed)
-    check_places(where, result)
+    check_kinds(where, result)
     return result
 
 

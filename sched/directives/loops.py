@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from loopwright.sched import checks
-from loopwright.sched.address import find_loop, find_stage, no_loop
+from loopwright.sched.address import find_loop, find_stage, no_loop, shown
 from loopwright.sched.checks_place import check_places
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.nest import Fuse, Loop, Nests, Split, StageNest
@@ -68,8 +68,8 @@ def tile(nests: Nests, stage: str, tiles: tuple[tuple[str, str, str, int], ...],
             raise ScheduleError(
                 f"{where}: each loop takes (outer, inner, factor), such as i=('io', 'ii', 8), not {item[1:]!r}"
             )
-        if item[0] not in [loop.name for loop in nest.loops]:
-            no_loop(nest, item[0], where)
+        if item[0] not in [shown(loop.name) for loop in nest.loops]:
+            raise no_loop(nest, item[0], where)
     try:
         for axis, outer, inner, factor in tiles:
             nests = split(nests, f"{stage}.{axis}", (outer, inner), factor, tail)
