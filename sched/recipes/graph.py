@@ -1,0 +1,88 @@
+"""Recipes for workloads of several stages: what to inline, and what to finish inside the loops of what it reads."""
+
+from __future__ import annotations
+
+from loopwright.sched.errors import ScheduleError
+from loopwright.sched.expr import Call, walk
+from loopwright.sched.lowering.prepare import definitions
+from loopwright.sched.nest import Nests
+from loopwright.sched.recipes.roles import roles_of
+from loopwright.sched.schedule import Schedule
+from loopwright.sched.stage import Stage
+from loopwright.sched.workload import Workload
+
+# An expression of more nodes than this is not written out a second time.
+SMALL = 24
+
+
+def inline_all(schedule: Schedule) -> Schedule:
+    """Inline every stage whose formula costs less where it is read than storing it would."""
+    for stage in schedule.work.stages:
+        if _cheap(schedule.nests, stage):
+            try:
+                schedule = schedule.compute_inline(stage.name)
+            except ScheduleError:
+                continue
+    return schedule
+
+
+def _cheap(nests: Nests, stage: Stage) -> bool:
+    if stage.reduce is not None or stage.name in nests.outputs.values():
+        return False
+    readers = nests.consumers(stage.name)
+    nodes = list(walk(stage.body))
+    if len(readers) > 1 and len(nodes) > SMALL:
+        return False
+    elements = max(1, _points(stage.shape))
+    evaluations = sum(_points(tuple(a.extent for a in nests.stages[r].stage.all_axes)) for r in readers)
+    functions = any(isinstance(e, Call) for e in nodes)
+    if evaluations <= elements * (1 if functions else 2):
+        return True
+    # Evaluated again and again: only what is about as cheap as a load, and not under a register tile.
+    return not functions and len(nodes) <= SMALL and not any(roles_of(nests, r).gemm_like for r in readers)
+
+
+def _points(extents: tuple[int, ...]) -> int:
+    total = 1
+    for extent in extents:
+        total *= extent
+    return total
+
+
+def dominant(nests: Nests) -> str | None:
+    """The stage with the most iterations."""
+    found = definitions(nests)
+    sizes = {name: _points(tuple(a.extent for a in d.stage.all_axes)) for name, d in found.items()}
+    return max(sizes, key=lambda name: sizes[name], default=None)
+
+
+def followers(nests: Nests, name: str) -> list[str]:
+    """Stages without reduction that read only ``name`` among the stages, and could be finished inside its loops."""
+    nest = nests.stages[name]
+    if name in nests.outputs.values() or nest.stage.reduce is None:
+        return []
+    readers = nests.consumers(name)
+    if len(readers) != 1 or nests.stages[readers[0]].stage.reduce is not None:
+        return []
+    return readers
+
+
+def finish_inside(schedule: Schedule, follower: str, stage: str) -> Schedule:
+    """Compute ``follower`` at the innermost loop of ``stage`` where blocks are complete; unchanged if that is not legal."""
+    nest = schedule.nests.stages[stage]
+    for loop in reversed(nest.loops[: next((n for n, x in enumerate(nest.loops) if x.reduce), 0)]):
+        try:
+            placed = schedule.reverse_compute_at(follower, f"{stage}.{loop.name}")
+        except ScheduleError:
+            continue
+        last = placed.nests.stages[follower].loops[-1].name
+        try:
+            return placed.vectorize(f"{follower}.{last}")
+        except ScheduleError:
+            return placed
+    return schedule
+
+
+def needed_points(work: Workload) -> int:
+    """Iterations of all stages together."""
+    return sum(_points(tuple(a.extent for a in stage.all_axes)) for stage in work.stages)
