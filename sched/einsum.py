@@ -318,7 +318,7 @@ class _Formula:
                 inner = self.value(e.operand)
                 if isinstance(e.op, ast.Invert):
                     return ~ir.wrap(inner)
-                return -inner if isinstance(e.op, ast.USub) else inner  # type: ignore[operator,return-value]
+                return -inner if isinstance(e.op, ast.USub) else inner  # type: ignore[operator]
             case ast.Call():
                 return self._call(e)
         raise self.fault(
@@ -331,7 +331,7 @@ class _Formula:
         try:
             if isinstance(a, Expr) or isinstance(b, Expr):
                 return ir.binary(op, a, b)
-            return (_ON_NUMBERS.get(op) or getattr(operator, op))(a, b)  # type: ignore[no-any-return]
+            return (_ON_NUMBERS.get(op) or getattr(operator, op))(a, b)
         except (DefinitionError, ArithmeticError, TypeError) as error:
             raise self.fault(str(error), at) from None
 
@@ -354,9 +354,11 @@ class _Formula:
             raise self.fault("an element is the name of a tensor with an index for each dimension", e)
         items = _indices(e)
         for dim, (item, size) in enumerate(zip(items, tensor.shape, strict=False)):
-            axis = self.axes.get(item.id) if isinstance(item, ast.Name) else None
-            if axis is not None and axis.extent != size and self.given.get(tensor.name) is tensor:
-                why = f"dimension {dim} of {tensor.name} {tensor.shape} is {size}, but the axis {axis.name} is {axis.extent}"
+            if not isinstance(item, ast.Name) or item.id not in self.axes:
+                continue
+            extent = self.axes[item.id].extent
+            if extent != size and any(other is tensor for other in self.given.values()):
+                why = f"dimension {dim} of {tensor.name} {tensor.shape} is {size}, but the axis {item.id} is {extent}"
                 raise self.fault(why, item)
         try:
             return tensor[tuple(self.value(item) for item in items)]
@@ -382,7 +384,7 @@ class _Formula:
             raise self.fault(f"{ast.unparse(e.func)} is no function of a formula; there are {known}", e)
         values = [self.value(argument) for argument in arguments]
         try:
-            return ir.cast(kind, *values) if kind is not None else _FUNCTIONS[str(name)](*values)  # type: ignore[no-any-return]
+            return ir.cast(kind, *values) if kind is not None else _FUNCTIONS[str(name)](*values)
         except (DefinitionError, TypeError) as error:
             raise self.fault(str(error), e) from None
 

@@ -39,11 +39,11 @@ def _builders() -> ModuleType:
 
 
 def _binary(op: str, a: Any, b: Any) -> Expr:
-    return _builders().binary(op, a, b)  # type: ignore[no-any-return]
+    return _builders().binary(op, a, b)
 
 
 def _unary(op: str, a: Expr) -> Expr:
-    return _builders().unary(op, a)  # type: ignore[no-any-return]
+    return _builders().unary(op, a)
 
 
 class Expr:
@@ -140,10 +140,10 @@ class Expr:
         return _binary("ge", self, other)
 
     def __eq__(self, other: object) -> Any:
-        return _binary("eq", self, other)  # type: ignore[arg-type]
+        return _binary("eq", self, other)
 
     def __ne__(self, other: object) -> Any:
-        return _binary("ne", self, other)  # type: ignore[arg-type]
+        return _binary("ne", self, other)
 
     def __neg__(self) -> Expr:
         return _unary("neg", self)

@@ -7,8 +7,9 @@ What it computes, where the language leaves a choice:
 - An empty sum is 0, an empty product 1; an empty max is the least value of the dtype (-inf of floats), an empty min the
   greatest; an empty any is False, an empty all True.
 - An index that only the data knows, or that stands under a select, is clamped into its tensor.
-- ``//`` and ``%`` round toward minus infinity: on floats ``a // b`` is ``floor(a / b)`` and ``a % b`` is ``a - floor(a / b) * b``; on
-  integers, by zero, both are 0. A shift by the width of the type or more, or by a negative number, leaves 0 or the sign.
+- ``//`` and ``%`` round toward minus infinity: on floats ``a // b`` is ``floor(a / b)`` and ``a % b`` is
+  ``a - floor(a / b) * b``; on integers, by zero, both are 0. A shift by the width of the type or more, or by a negative
+  number, leaves 0 or the sign.
 - A cast of a float to an integer drops its fraction; if that does not fit, or of NaN, the value is unspecified.
 - min and max of NaN are unspecified: a kernel compares and selects.
 """
@@ -133,8 +134,9 @@ def _compare(name: str, got: Array, want: Array, slack: Array | None) -> str | N
         distance = _distance(got, want) if wrong.any() else np.zeros(got.shape)
     else:
         distance = _distance(got, want)
-        # Where the slack is no number the definition itself is undefined (0/0, inf - inf): nothing is expected there.
-        wrong = ~((distance <= slack) | (got == want) | ((got != got) & (want != want)) | np.isnan(slack))
+        # Where the slack is no number (0/0, inf - inf) any number will do; but what was never written is NaN.
+        loose = np.isnan(slack) & (np.isfinite(got) | ~np.isfinite(want))
+        wrong = ~((distance <= slack) | (got == want) | ((got != got) & (want != want)) | loose)
     if not wrong.any():
         return None
     worst = np.unravel_index(

@@ -62,7 +62,7 @@ def _array(
     if dtypes.is_float(dtype):
         steps = np.rint(rng.standard_normal(shape, dtype=np.float32) * STEPS)
         steps[steps == 0] = 1
-        return (np.abs(steps) if positive else steps).astype(dtype) / np.array(STEPS, dtype)  # type: ignore[no-any-return]
+        return (np.abs(steps) if positive else steps).astype(dtype) / np.array(STEPS, dtype)
     low, high = (0, 255) if dtype in dtypes.UNSIGNED else (-127, 127)
     numbers = rng.integers(low, high + 1, shape)
     if divides:

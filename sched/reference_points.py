@@ -36,7 +36,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "sqrt": np.sqrt, "abs": np.abs,
     "floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc,
-    "erf": lambda x: _ERF(x).astype(np.float64),
+    "erf": lambda x: np.asarray(_ERF(x), np.float64),
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "rsqrt": lambda x: 1 / np.sqrt(x),
 }  # fmt: skip
@@ -52,7 +52,7 @@ def _floordiv(a: Array, b: Array) -> Array:
 
 
 def _mod(a: Array, b: Array) -> Array:
-    return a - np.floor(a / b) * b if a.dtype.kind == "f" else np.mod(a, b)  # type: ignore[no-any-return]
+    return a - np.floor(a / b) * b if a.dtype.kind == "f" else np.mod(a, b)
 
 
 BINARIES: dict[str, Callable[..., Array]] = {

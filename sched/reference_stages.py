@@ -121,17 +121,13 @@ class _Total:
         if self.reduce.op == "prod" and dtypes.is_float(self.reduce.dtype) and self.track:
             self._track_product(array, slack, over)
         elif slack is not None:
-            most = slack.any(axis=over) if slack.dtype == bool else slack.max(axis=over, initial=0)
+            most = np.maximum.reduce(slack, axis=over)  # of bools: whether any of them is unsure
             self.slack = most if self.slack is None else np.maximum(self.slack, most)
         self.array = part if self.array is None else op(self.array, part)
 
     def _track_product(self, array: Array, slack: Array | None, over: tuple[int, ...]) -> None:
         grown = np.abs(array) if slack is None else np.abs(array) + slack
-        part = (
-            np.multiply.reduce(grown, axis=over)
-            if slack is None
-            else np.multiply.reduce(np.broadcast_arrays(grown, array)[0], axis=over)
-        )
+        part = np.multiply.reduce(grown, axis=over)
         self.weight = part if self.weight is None else self.weight * part
 
     def _add_products(self, factors: list[Value], extents: list[int]) -> None:
@@ -202,7 +198,7 @@ def _multiply(a: Value, b: Value) -> Value:
     if a.slack is None and b.slack is None:
         return Value(array)
     big = (np.abs(v.array.astype(np.float64)) + (0 if v.slack is None else v.slack) for v in (a, b))
-    return Value(array, np.maximum(math.prod(big) - np.abs(array.astype(np.float64)), 0))  # type: ignore[arg-type]
+    return Value(array, np.maximum(math.prod(big) - np.abs(array.astype(np.float64)), 0))
 
 
 # Sums of products
@@ -246,15 +242,15 @@ def _contract(factors: list[Array], spatial: int, extents: list[int], wrap: str 
     over = tuple(range(spatial, len(used)))
     if wrap is not None and not _fits_float64(factors, math.prod(used[spatial:])):
         with np.errstate(over="ignore"):
-            product = math.prod(factors[1:], start=factors[0])  # type: ignore[arg-type]
-            return product.sum(axis=over, dtype=wrap) * np.array(repeats).astype(wrap)  # type: ignore[no-any-return]
+            product = math.prod(factors[1:], start=factors[0])
+            return product.sum(axis=over, dtype=wrap) * np.array(repeats).astype(wrap)
     if len(factors) == 1:
         total = factors[0].sum(axis=over, dtype=np.float64)
     else:
         total = _matmul(factors[0], factors[1], spatial)
     if wrap is not None:
         with np.errstate(over="ignore"):
-            return (total.astype(np.int64) * np.int64(repeats)).astype(wrap)  # type: ignore[no-any-return]
+            return (total.astype(np.int64) * np.int64(repeats)).astype(wrap)
     return total * repeats
 
 
@@ -292,7 +288,7 @@ def _matmul(a: Array, b: Array, spatial: int) -> Array:
     order = batch + rows + columns
     sizes = [max(a.shape[n], b.shape[n]) for n in order]
     ones = [n for n in range(spatial) if n not in order]
-    return product.reshape(sizes + [1] * len(ones)).transpose(np.argsort(order + ones))  # type: ignore[no-any-return]
+    return product.reshape(sizes + [1] * len(ones)).transpose(np.argsort(order + ones))
 
 
 # Blocks

@@ -85,7 +85,7 @@ class Tensor:
         Raises:
             DefinitionError: wrong number of indices, an index that is no integer, a constant index out of range.
         """
-        if isinstance(indices, (slice, list)) or indices is None or indices is Ellipsis:
+        if isinstance(indices, (slice, list, type(None), type(...))):
             raise DefinitionError(
                 f"{self.name}[...]: an element has one integer index for each dimension; slices and lists are not elements"
             )
