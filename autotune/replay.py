@@ -1,108 +1,61 @@
-"""Replaying a record on a workload of the same formula whose inputs, stages or axes have other names.
+"""From a record to a schedule of the workload at hand.
 
-A schedule speaks in names. Names play no part in a workload's key, so a record may have been written for an
-equal workload that calls its stages otherwise: the schedule is then replayed on the same formula in the record's names.
+Names play no part in a workload's key, so a record may have been written for an equal workload whose inputs, stages or
+axes are called otherwise. Its schedule is translated by the positions that the record's ``names`` give.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from loopwright.autotune.record import Record
-from loopwright.sched.canonical import stage_to_json
 from loopwright.sched.errors import DefinitionError, LogError, ScheduleError
 from loopwright.sched.stage import check_name
-from loopwright.sched.workload import Workload
 
 if TYPE_CHECKING:
     from loopwright.sched.schedule import Schedule
+    from loopwright.sched.workload import Workload
 
 
 def schedule_of(record: Record, work: Workload) -> Schedule:
-    """Return the record's schedule on ``work``.
-
-    If the record speaks in other names than ``work``, the schedule belongs to ``renamed(work, record.names)``: the
-    same formula, inputs in the order of ``work``, in the record's names.
+    """Return the record's schedule on ``work``, in the names of ``work``.
 
     Errors:
-        LogError: the record is of another workload, has no schedule, or its schedule is illegal here.
+        LogError: the record is of another workload, has no schedule, or its schedule or names do not fit ``work``.
+
+    Example:
+        >>> from loopwright import ops
+        >>> work = ops.matmul(M=8, N=8, K=8)
+        >>> schedule = work.schedule().parallel("C.i")
+        >>> record = Record(
+        ...     workload=work.key, target={"kind": "cpu"}, status="ok", seconds=1e-6, schedule=schedule.to_json()
+        ... )
+        >>> schedule_of(record, work) == schedule
+        True
     """
     if record.workload != work.key:
         raise LogError(
             f"the record is of {record.label}, key {record.workload[:12]}; {work} has key {work.key[:12]}"
         )
+    what = f"the schedule of {record.label} (trial {record.trial})"
     if record.schedule is None:
-        raise LogError(
-            f"the record of {record.label} (trial {record.trial}) has no schedule: it failed before"
-        )
+        raise LogError(f"{what} is not in the record: the trial failed before it had one")
     from loopwright.sched.schedule import Schedule
 
     try:
-        return Schedule.from_json(renamed(work, record.names), record.schedule_json)
-    except ScheduleError as error:
-        raise LogError(
-            f"the schedule of {record.label} (trial {record.trial}) cannot be replayed: {error}"
-        ) from error
+        _check_names(record.names)
+        return Schedule.from_json(work, record.schedule_json, record.names or None)
+    except (DefinitionError, ScheduleError) as error:
+        raise LogError(f"{what} cannot be replayed: {error}") from error
 
 
-def renamed(work: Workload, names: Mapping[str, str]) -> Workload:
-    """Return ``work`` in other names; ``work`` itself if they are its own, or none are given.
-
-    Args:
-        names: canonical position -> name, as ``Workload.names`` of an equal workload gives them.
-
-    Errors:
-        LogError: the positions are not those of ``work``, or the names do not tell its parts apart.
-
-    Example:
-        >>> from loopwright import ops
-        >>> work = ops.matmul(M=4, N=4, K=4)
-        >>> renamed(work, work.names) is work
-        True
-    """
-    if not names or names == work.names:
-        return work
-    if names.keys() != work.names.keys():
-        wrong = sorted(names.keys() ^ work.names.keys())
-        raise LogError(
-            f"the names in the record do not fit {work}: position {wrong[0]!r} is only in one of them"
-        )
-    labels = {id(part): names[position] for position, part in _parts(work).items()}
-
-    def name(part: Any) -> str:
-        return labels[id(part)]
-
-    data = {
-        **work.to_json(),
-        "inputs": [[name(tensor), list(tensor.shape), tensor.dtype] for tensor in work.inputs],
-        "stages": [stage_to_json(stage, name) for stage in work.stages],
-        "outputs": [name(stage) for stage in work.outputs],
-    }
-    _check_distinct(names, work)
-    try:
-        for position, text in names.items():
-            check_name(text, f"position {position}")
-        return Workload.from_json(data)
-    except DefinitionError as error:
-        raise LogError(f"the names in the record do not fit {work}: {error}") from None
-
-
-def _check_distinct(names: Mapping[str, str], work: Workload) -> None:
+def _check_names(names: Mapping[str, str]) -> None:
     """Tensors must differ in name, and so must the axes of one stage."""
     seen: set[tuple[str, str]] = set()
     for position, name in names.items():
+        check_name(name, f"position {position}")
         owner = position.partition(".")[0] if "." in position else ""
         if (owner, name) in seen:
-            raise LogError(f"the names in the record do not fit {work}: two parts are called {name!r}")
+            raise DefinitionError(f"two of its names are {name!r}, which cannot be told apart")
         seen.add((owner, name))
-
-
-def _parts(work: Workload) -> dict[str, Any]:
-    """Canonical position -> the input, stage or axis there."""
-    tensors = {position: work.tensor(name) for position, name in work.names.items() if "." not in position}
-    parts: dict[str, Any] = dict(tensors)
-    for number, stage in enumerate(work.stages):
-        parts |= {f"s{number}.a{n}": axis for n, axis in enumerate(stage.axes)}
-        parts |= {f"s{number}.r{n}": axis for n, axis in enumerate(stage.reduce_axes)}
-    return parts
