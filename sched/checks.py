@@ -177,7 +177,8 @@ def check_adjacent(where: str, nest: StageNest, outer: Loop, inner: Loop) -> Non
     if outer.reduce != inner.reduce:
         red, spat = (outer, inner) if outer.reduce else (inner, outer)
         raise ScheduleError(
-            f"{where}: {nest.name}.{shown(red.name)} is a reduction loop and {nest.name}.{shown(spat.name)} is not; fuse loops of one sort"
+            f"{where}: {nest.name}.{shown(red.name)} is a reduction loop and {nest.name}.{shown(spat.name)} is not; "
+            "fuse loops of one sort"
         )
 
 
@@ -186,7 +187,8 @@ def check_one_vector_loop(where: str, nest: StageNest) -> None:
     for loop in nest.loops:
         if loop.kind == "vectorize":
             raise ScheduleError(
-                f"{where}: {nest.name}.{shown(loop.name)} is vectorized already, and a stage has one vectorized loop; unroll this one"
+                f"{where}: {nest.name}.{shown(loop.name)} is vectorized already, and a stage has one vectorized loop; "
+                "unroll this one"
             )
 
 
@@ -247,9 +249,11 @@ def check_fused_length(where: str, nest: StageNest, outer: Loop, inner: Loop) ->
         )
 
 
-def sizes(nest: StageNest) -> dict[str, int]:
-    """The length of every loop: exact for a stage at root, else the most it can be."""
+def sizes(nest: StageNest, box: Sequence[int] | None = None) -> dict[str, int]:
+    """The length of every loop over a region of the stage (by default all of it, the most it can be)."""
     length = {axis.name: axis.extent for axis in nest.stage.all_axes}
+    if box is not None:
+        length |= {axis.name: size for axis, size in zip(nest.stage.axes, box, strict=True)}
     for relation in nest.relations:
         if isinstance(relation, Fuse):
             length[relation.fused] = length[relation.outer] * length[relation.inner]

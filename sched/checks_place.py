@@ -176,8 +176,8 @@ def check_available(
     inside = next((step for step in steps if step.stage == place.stage), None)
     if inside is None or inside.index < own.index:
         raise ScheduleError(
-            f"{where}: {target} reads {producer}, but is computed outside {place.stage}.{shown(place.loop)}, where {producer} is;\n"
-            f"place {target} inside that loop first, or {producer} further out"
+            f"{where}: {target} reads {producer}, but is computed outside {place.stage}.{shown(place.loop)}, "
+            f"where {producer} is;\nplace {target} inside that loop first, or {producer} further out"
         )
 
 

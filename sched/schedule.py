@@ -246,6 +246,11 @@ class Schedule:
         return dict(self._chosen)
 
     @property
+    def witness(self) -> dict[str, Choice]:
+        """One legal choice for every knob; ``nests`` is what it gives."""
+        return dict(self._witness)
+
+    @property
     def space_size(self) -> int:
         """The number of combinations of the knobs, legal or not; 1 without knobs."""
         return prod(len(knob.values) for knob in self._knobs.values())

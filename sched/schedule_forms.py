@@ -96,7 +96,7 @@ def to_python(schedule: Schedule) -> str:
     """Code that makes an equal schedule of ``work``."""
     variables = _variables(schedule)
     lines = [
-        f"{variables[k.name]} = lw.knob({json.dumps(k.name)}, {json.dumps(k.values) if all(isinstance(v, str) for v in k.values) else list(k.values)})"
+        f"{variables[k.name]} = lw.knob({json.dumps(k.name)}, [{', '.join(_value(v, {}) for v in k.values)}])"
         for k in schedule.knobs.values()
     ]
     if schedule.chosen:
