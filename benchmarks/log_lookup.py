@@ -46,17 +46,19 @@ def make_record(number: int, workloads: int = WORKLOADS) -> Record:
     failed = rng.random() < 0.1
     seconds = rng.uniform(1e-3, 5e-3)
     chosen = {f"{axis}{level}": 2 ** rng.randrange(6) for axis in "ijk" for level in range(3)}
-    directives = [
-        {"kind": "split", "stage": "C", "loop": f"{axis}{level}", "into": [f"{axis}{level}o", f"{axis}{level}i"],
-         "factor": chosen[f"{axis}{level}"], "tail": "auto"}
+    directives: list[Any] = [
+        ["split", {"loop": f"C.{axis}{level}", "names": [f"{axis}{level}o", f"{axis}{level}i"],
+                   "factor": chosen[f"{axis}{level}"], "tail": "auto"}]
         for axis in "ijk" for level in range(3)
     ]  # fmt: skip
     order = " ".join(f"{axis}{level}{half}" for level in range(3) for axis in "ijk" for half in "oi")
     directives += [
-        {"kind": "reorder", "stage": "C", "order": order},
-        {"kind": "vectorize", "stage": "C", "loop": "j2i"},
-        {"kind": "unroll", "stage": "C", "loop": "i2i"},
-        {"kind": "parallel", "stage": "C", "loop": "i0o"},
+        ["reorder", {"stage": "C", "order": order}],
+        ["cache_read", {"tensor": "B", "name": "B_packed"}],
+        ["transform_layout", {"stage": "B_packed", "order": "jo k ji"}],
+        ["vectorize", {"loop": "C.j2i"}],
+        ["unroll", {"loop": "C.i2i"}],
+        ["parallel", {"loop": "C.i0o"}],
     ]
     return Record(
         workload=key_of(which),
@@ -68,7 +70,7 @@ def make_record(number: int, workloads: int = WORKLOADS) -> Record:
         screen=None if failed else seconds * 1.9,
         verified=not failed and rng.random() < 0.7,
         chosen=chosen,
-        schedule={"v": 1, "directives": directives},
+        schedule={"v": 1, "directives": directives, "knobs": {}, "chosen": chosen},
         names={"i0": "A", "i1": "B", "s0": "C", "s0.a0": "i", "s0.a1": "j", "s0.r0": "k"},
         name="matmul",
         args={"M": 64 + which, "N": 512, "K": 512},
