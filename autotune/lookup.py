@@ -26,33 +26,39 @@ from loopwright.autotune.record import Record, workload_label
 LogLike: TypeAlias = "str | os.PathLike[str] | TuningLog | Snapshot"
 
 
-@dataclass(frozen=True)
-class Provenance:
-    """Where a kernel's schedule comes from; ``str()`` of it is the sentence for a reader.
+class Provenance(str):
+    """Where a kernel's schedule comes from: a sentence for a reader, with its parts as attributes.
 
-    On a hit ``record`` and ``line`` are set; on a miss they are None, and ``reason`` says what the log has instead.
+    It is text, so that it goes as it is into an exported library, a report or a warning.
+
+    Attributes:
+        log: the log's path, or None if no log was given.
+        workload: the workload looked for, as ``name(arg=value, ...)``.
+        target: the target looked for, in words.
+        record, line: the record found and the number of its line; None on a miss.
+        differences: how the record's target differs from the one looked for.
+        reason: on a miss, what the log has instead; None on a hit.
     """
 
     log: Path | None
     workload: str
-    """The workload looked for, as ``name(arg=value, ...)``."""
     target: str
-    """The target looked for, in words."""
-    record: Record | None = None
-    line: int | None = None
-    differences: tuple[str, ...] = ()
-    """How the record's target differs from the one looked for."""
-    reason: str | None = None
+    record: Record | None
+    line: int | None
+    differences: tuple[str, ...]
+    reason: str | None
 
-    @property
-    def tuned(self) -> bool:
-        """Whether a record was found."""
-        return self.record is not None
-
-    def __str__(self) -> str:
-        if self.record is None:
-            return f"default schedule for {self.workload} on {self.target}: {self.reason}"
-        record = self.record
+    @classmethod
+    def of_record(
+        cls,
+        log: Path,
+        workload: str,
+        target: str,
+        record: Record,
+        line: int,
+        differences: tuple[str, ...] = (),
+    ) -> Provenance:
+        """The provenance of a schedule that stands in a log."""
         facts = [
             f"trial {record.trial}" if record.trial is not None else "",
             seconds_text(record.seconds) if record.seconds is not None else "",
@@ -60,8 +66,27 @@ class Provenance:
             f"on {record.device}" if record.device else "",
             " ".join(f"{name} {version}" for name, version in record.versions.items()),
         ]
-        text = f"{record.label} from {self.log}:{self.line} ({', '.join(filter(None, facts))})"
-        return f"{text}; measured on {'; '.join(self.differences)}" if self.differences else text
+        text = f"{record.label} from {log}:{line} ({', '.join(filter(None, facts))})"
+        if differences:
+            text += f"; measured on {'; '.join(differences)}"
+        return cls(text)._with(log, workload, target, record, line, differences, None)
+
+    @classmethod
+    def of_default(cls, log: Path | None, workload: str, target: str, reason: str) -> Provenance:
+        """The provenance of a default schedule, which is used for the reason given."""
+        text = f"default schedule for {workload} on {target}: {reason}"
+        return cls(text)._with(log, workload, target, None, None, (), reason)
+
+    def _with(self, *values: Any) -> Provenance:
+        names = ("log", "workload", "target", "record", "line", "differences", "reason")
+        for name, value in zip(names, values, strict=True):
+            setattr(self, name, value)
+        return self
+
+    @property
+    def tuned(self) -> bool:
+        """Whether a record was found."""
+        return self.record is not None
 
 
 @dataclass(frozen=True)
@@ -108,7 +133,7 @@ def lookup(
     usable = [pair for pair in compared if pair[1].compatible and _is_candidate(pair[0].record)]
     if usable:
         entry, match = min(usable, key=_order)
-        provenance = Provenance(
+        provenance = Provenance.of_record(
             snapshot.path, asked, target_text(wanted), entry.record, entry.line, match.differences
         )
         return Lookup(entry.record, provenance)
@@ -116,13 +141,13 @@ def lookup(
         reason = _unusable(compared, target_text(wanted))
     else:
         reason = _absent(snapshot, name, {key: _as_recorded(value) for key, value in (args or {}).items()})
-    return Lookup(None, Provenance(snapshot.path, asked, target_text(wanted), reason=reason + unread))
+    return Lookup(None, Provenance.of_default(snapshot.path, asked, target_text(wanted), reason + unread))
 
 
 def no_log(target: TargetLike, *, name: str = "", args: Mapping[str, Any] | None = None) -> Provenance:
     """Return the provenance of a kernel that was built without a log."""
     asked = workload_label(name, args or {})
-    return Provenance(None, asked, target_text(target_json(target)), reason="no tuning log was given")
+    return Provenance.of_default(None, asked, target_text(target_json(target)), "no tuning log was given")
 
 
 def seconds_text(seconds: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import runpy
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,14 @@ def test_provenance_of_a_hit(log: TuningLog) -> None:
         f"matmul(M=64) from {log.path}:1 (trial 57, 3.21 ms, 2026-01-02, on AMD EPYC, loopwright 0.1.0 tvm 0.27.0); "
         "measured on 8 cores (here 2)"
     )
+
+
+def test_provenance_is_plain_text_to_others(log: TuningLog) -> None:
+    write(log, make(0, target=HOST))
+    found = ask(log).provenance
+    assert json.loads(json.dumps({"provenance": found})) == {"provenance": str(found)}
+    copied = pickle.loads(pickle.dumps(found))
+    assert (copied, copied.line, copied.record) == (found, 1, make(0, target=HOST))
 
 
 def test_records_of_the_same_target_come_first(log: TuningLog) -> None:
