@@ -68,5 +68,5 @@ def _erf(x: Array) -> Array:
     try:
         from scipy.special import erf
     except ImportError:
-        return np.frompyfunc(math.erf, 1, 1)(x).astype(x.dtype)  # type: ignore[no-any-return]
-    return erf(x)  # type: ignore[no-any-return]
+        return np.asarray(np.frompyfunc(math.erf, 1, 1)(x), x.dtype)
+    return np.asarray(erf(x))

@@ -100,7 +100,7 @@ def workload_set(name: str) -> WorkloadSet:
     """
     if name not in workload_sets():
         raise DefinitionError(f"unknown workload set {name!r}; there are {', '.join(workload_sets())}")
-    file = resources.files("loopwright.ops").joinpath("workloads", f"{name}.json")
+    file = resources.files("loopwright.ops").joinpath("workloads").joinpath(f"{name}.json")
     data = json.loads(file.read_text(encoding="utf-8"))
     return WorkloadSet(
         name, data["title"], data["source"], tuple(Entry(**entry) for entry in data["entries"])

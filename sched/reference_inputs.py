@@ -52,22 +52,18 @@ def _array(
     rng: np.random.Generator, tensor: Input, limit: int | None, positive: bool, divides: bool
 ) -> Array:
     shape, dtype = tensor.shape, tensor.dtype
-    if limit is not None and dtype != "bool":
-        top = (
-            max(1, limit) if dtypes.is_float(dtype) else max(1, min(limit, int(dtypes.limits(dtype)[1]) + 1))
-        )
-        return rng.integers(0, top, shape).astype(dtype)
     if dtype == "bool":
-        return rng.integers(0, 2, shape).astype(bool)
+        return np.asarray(rng.integers(0, 2, shape), bool)
+    if limit is not None:
+        top = limit if dtypes.is_float(dtype) else min(limit, int(dtypes.limits(dtype)[1]) + 1)
+        return np.asarray(rng.integers(0, max(1, top), shape), dtype)
     if dtypes.is_float(dtype):
         steps = np.rint(rng.standard_normal(shape, dtype=np.float32) * STEPS)
-        steps[steps == 0] = 1
-        return (np.abs(steps) if positive else steps).astype(dtype) / np.array(STEPS, dtype)
+        steps = np.where(steps == 0, 1, np.abs(steps) if positive else steps)
+        return np.asarray(steps / STEPS, dtype)
     low, high = (0, 255) if dtype in dtypes.UNSIGNED else (-127, 127)
     numbers = rng.integers(low, high + 1, shape)
-    if divides:
-        numbers[numbers == 0] = 3
-    return numbers.astype(dtype)
+    return np.asarray(np.where(numbers == 0, 3, numbers) if divides else numbers, dtype)
 
 
 def _index_limits(work: Workload) -> dict[int, int]:

@@ -290,7 +290,8 @@ class Points:
     def _rounding(self, dtype: str, array: Array, ulps: float = 1) -> Array | None:
         if not dtypes.is_float(dtype):
             return None
-        return _magnitude(array) * (unit(dtype) * ulps) + floor_of(dtype)
+        size = _magnitude(array)  # an infinity is exact: it was one before, or everyone overflows
+        return np.where(np.isinf(size), 0, size * (unit(dtype) * ulps) + floor_of(dtype))
 
     def _unary(self, expr: Unary) -> Value:
         a = self.value(expr.a)
