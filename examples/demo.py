@@ -27,7 +27,7 @@ def main() -> None:
         print(f"{title:10}{seconds * 1e6:14.0f}{result.operations / seconds / 1e9:10.1f}")
 
     print("\nTo deploy it:\n")
-    print(f"work = ops.{work}")
+    print(f"work = ops.matmul({', '.join(source[1:])})")
     print(f'kernel = lw.build(work, target="cpu", log="{LOG}")')
 
 
