@@ -109,7 +109,7 @@ def _block(realize: Any, loops: tuple[Any, ...], function: str) -> Block:
         refuse(
             where,
             f"it runs only where `{brief(realize.predicate)}` (T.where)",
-            "store T.if_then_else(condition, value, otherwise)",
+            "import the function as it was before its schedule, or store T.if_then_else(condition, value, otherwise)",
         )
     iters = tuple(
         _iter(var, value, loops, where)
@@ -219,7 +219,7 @@ def _single_store(body: Any, where: str) -> tuple[tuple[tuple[Any, Any], ...], A
                 refuse(
                     where,
                     f"it stores only where `{brief(part.condition)}`",
-                    "store T.if_then_else(condition, value, otherwise)",
+                    "import the function as it was before its schedule, or store T.if_then_else(condition, value, otherwise)",
                 )
             case _:
                 refuse(

@@ -40,28 +40,29 @@ def integer(value: Any, what: str, where: str) -> int:
 
 
 def shape_of(buffer: Any, where: str) -> tuple[int, ...]:
-    """The sizes of a buffer that is dense and row-major."""
-    what = f"buffer {buffer.name}"
+    """The sizes of a buffer."""
     if not is_buffer_var(buffer):
         refuse(
             where,
-            f"the parameter {buffer.name} is a {brief(buffer.ty)}, not a buffer",
-            "give scalars as constants in the function",
+            f"the parameter {buffer.name} is {brief(buffer.ty)}, not a buffer",
+            "write it as a constant in the function",
         )
-    shape = tuple(integer(size, f"the shape of {what}", where) for size in buffer.ty.shape)
+    return tuple(integer(size, f"the shape of buffer {buffer.name}", where) for size in buffer.ty.shape)
+
+
+def check_dense(buffer: Any, where: str) -> None:
+    """Refuse a buffer that is not dense and row-major, or not in ordinary memory."""
+    what = f"buffer {buffer.name}"
+    offset = buffer.ty.elem_offset
     if len(buffer.ty.strides) > 0:
         refuse(where, f"{what} has strides", "import the function with dense buffers")
-    offset = buffer.ty.elem_offset
     if offset is not None and not (isinstance(offset, IntImm) and offset.value == 0):
-        refuse(
-            where,
-            f"{what} has an element offset",
-            "import the function with buffers that start at their first element",
-        )
+        refuse(where, f"{what} has an element offset", "import the function with buffers that start at 0")
     if buffer.ty.layout is not None and getattr(buffer.ty.layout, "shape", None):
+        refuse(where, f"{what} has a memory layout of its own", "import the function before that is changed")
+    if buffer.ty.storage_scope not in ("", "global"):
         refuse(
             where,
-            f"{what} has a memory layout of its own",
-            "import the function before its layout is changed",
+            f"it is scheduled already: {what} is in the memory scope {buffer.ty.storage_scope!r}",
+            "import the function as it was before its schedule",
         )
-    return shape

@@ -14,8 +14,8 @@ from loopwright.sched import expr as lw
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.expr import Binary, Const, Expr
 from loopwright.sched.importer.buffers import dtype_of, known_dtype
+from loopwright.sched.importer.inside import always_inside, simplified
 from loopwright.sched.importer.refuse import brief, refuse
-from loopwright.sched.importer.simplify import simplified
 from loopwright.sched.interval import index_range
 from loopwright.sched.stage import Tensor
 from tvm import ir
@@ -139,11 +139,16 @@ class Translator:
         if span is None or (inside and not divides):
             return index
         shorter = simplified(expr, self.variables)
-        if shorter is None:
-            return index
-        candidate = self.any_width(shorter)
-        span = index_range(candidate)
-        return candidate if span is not None and span[0] >= 0 and span[1] < size else index
+        if shorter is not None:
+            candidate = self.any_width(shorter)
+            span = index_range(candidate)
+            if span is not None and span[0] >= 0 and span[1] < size:
+                return candidate
+        if not inside and always_inside(index, size):
+            return lw.binary(
+                "max", lw.binary("min", index, size - 1), 0
+            )  # changes nothing, and is seen to stay inside
+        return index
 
     def _binary(self, op: str, expr: Any) -> Expr:
         if op in ("shl", "shr"):

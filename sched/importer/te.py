@@ -13,6 +13,7 @@ from loopwright.sched.workload import Workload
 from tvm import te
 from tvm.ir.prim.expr import IntImm
 from tvm.tirx import Reduce
+from tvm_ffi import structural_equal
 
 
 def from_te(tensors: Iterable[Any], name: str = "te") -> Workload:
@@ -93,9 +94,13 @@ def _check_operation(op: Any, listed: list[Any], where: str) -> None:
             if not (isinstance(body.condition, IntImm) and body.condition.value):
                 refuse(here, f"its reduction has where= `{brief(body.condition)}`, which TVM drops when it builds the function",
                        "put te.if_then_else(condition, value, 0) into the reduction instead")  # fmt: skip
-            if len(body.init) > 0:
+            # An init that is the reducer's own identity (topi.einsum gives one) says nothing.
+            identities = body.combiner.identity_element
+            if any(
+                not structural_equal(given, own) for given, own in zip(body.init, identities, strict=False)
+            ):
                 refuse(
                     here,
-                    "its reduction has init=, which TVM drops when it builds the function",
+                    f"its reduction has init= `{brief(body.init[0])}`, which TVM drops when it builds the function",
                     "combine the result with it in the next tensor",
                 )

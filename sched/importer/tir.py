@@ -8,7 +8,7 @@ from loopwright.sched import expr as lw
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.expr import Expr, Reduce
 from loopwright.sched.importer.blocks import Block, blocks
-from loopwright.sched.importer.buffers import dtype_of, shape_of
+from loopwright.sched.importer.buffers import check_dense, dtype_of, shape_of
 from loopwright.sched.importer.exprs import Translator
 from loopwright.sched.importer.names import Names, legal
 from loopwright.sched.importer.reductions import identity, is_identity, recognise, starting_at
@@ -80,11 +80,9 @@ class _Reader:
         self.blocks = list(blocks(func, where))
         self.tensors: dict[Any, Tensor] = {}
         self.allocated = list(func.body.block.alloc_buffers)
-        for buffer in self.allocated:
-            self.shapes[buffer] = shape_of(buffer, where)
-            if buffer.ty.storage_scope not in ("", "global"):
-                refuse(where, f"it is scheduled already: buffer {buffer.name} is in the memory scope {buffer.ty.storage_scope!r}",
-                       "import the function as it was before its schedule")  # fmt: skip
+        self.shapes |= {buffer: shape_of(buffer, where) for buffer in self.allocated}
+        for buffer in self.shapes:
+            check_dense(buffer, where)
         self.names = self._names()
 
     def _names(self) -> dict[Any, str]:

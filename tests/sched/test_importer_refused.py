@@ -57,6 +57,7 @@ def test_te_that_is_no_formula() -> None:
     refused("'my op' is no name", from_te, [x, y], name="my op")
     refused("lw.from_tir", from_te, [te.create_prim_func([x, y])])
     refused("the buffer y is given twice", from_te, [x, y, y])
+    refused("a loop or a block stands inside", from_tir, te.create_prim_func([x, topi.cumsum(x, 0)]))
     bits = te.compute((8,), lambda i: tirx.likely(x[i].astype("int32")).astype("float32"), name="bits")
     refused("TVM cannot make a function of these tensors", from_te, [x, bits])
     n = te.var("n")
@@ -253,7 +254,7 @@ def scalar(n: T.int32, A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"
         (conditional, "stores only where"),
         (strided, "buffer A has strides"),
         (opaque, "it is opaque"),
-        (scalar, "the parameter n is a int32, not a buffer"),
+        (scalar, "the parameter n is int32, not a buffer"),
     ],
     ids=lambda value: "" if isinstance(value, str) else str(value.attrs["global_symbol"]),
 )
