@@ -118,7 +118,10 @@ def gemm_plan(roles: Roles, target: Target) -> GemmPlan:
         row_block, column_block = row_tiles, even_share(column_tiles, wide, target.cores)
     else:
         sharing = "rows"
-        row_block, column_block = even_share(row_tiles, ceil(row_tiles / target.cores), target.cores), column_tiles
+        row_block, column_block = (
+            even_share(row_tiles, ceil(row_tiles / target.cores), target.cores),
+            column_tiles,
+        )
     needs = bool(roles.pack)
     packing: Packing = "block" if needs or (roles.rows.extent >= 4 * rows and column_tiles > 1) else "none"
     return GemmPlan(rows, columns, row_block, column_block, 4, packing, sharing, "rows")
@@ -136,7 +139,9 @@ def register_tile(roles: Roles, target: Target) -> tuple[int, int]:
     if extent <= most:
         return extent, columns
     # Of the tall tiles take the one that leaves the fewest rows over.
-    return min(range(max(1, most - 2), most + 1), key=lambda rows: (-(-extent // rows) * rows, -rows)), columns
+    return min(
+        range(max(1, most - 2), most + 1), key=lambda rows: (-(-extent // rows) * rows, -rows)
+    ), columns
 
 
 def even_share(tiles: int, wide: int, cores: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from loopwright.sched.knobs import Knob
 from loopwright.sched.nest import Nests
 from loopwright.sched.recipes.names import Names
 from loopwright.sched.recipes.roles import Operand, Roles
@@ -26,9 +27,7 @@ class GemmPlan:
         packing: copy the vectorized operand into the order it is read in: not at all, all of it first, or each block of
             columns where it is used.
         sharing: what the cores divide among themselves: blocks of rows, of columns, or both together.
-        order: of the tiles in a block: ``rows`` has the loop over row tiles outside.
-        pack_rows: copy each tile of rows, too, where it is used; only with ``order="rows"``.
-        depth: reduction steps in a block; None: all of them.
+        order: of the tiles in a block: ``rows`` has the loop over row tiles outside. A name stands for a knob with both.
     """
 
     rows: Number
@@ -38,9 +37,7 @@ class GemmPlan:
     unroll: Number
     packing: Packing = "none"
     sharing: Sharing = "columns"
-    order: Any = "columns"
-    pack_rows: bool = False
-    depth: Number = None
+    order: str = "columns"
 
 
 def gemm(schedule: Schedule, roles: Roles, plan: GemmPlan) -> Schedule:
@@ -75,28 +72,34 @@ class _Gemm:
         s = s.split(f"{stage}.{self.column_tile}", (self.column_block, self.column_in), plan.column_tiles)
         s = s.split(f"{stage}.{self.steps[-1]}", (self.deep, self.unrolled), plan.unroll)
         s = s.reorder(stage, self._order())
+        s = s.reorder(stage, self._tile_order())
         s, outermost, block = self._fused(s)
-        s = s.vectorize(f"{stage}.{self.lane}").unroll(f"{stage}.{self.row}").unroll(f"{stage}.{self.unrolled}")
+        s = (
+            s.vectorize(f"{stage}.{self.lane}")
+            .unroll(f"{stage}.{self.row}")
+            .unroll(f"{stage}.{self.unrolled}")
+        )
         s = s.parallel(f"{stage}.{outermost}")
         for operand in self._packed():
-            s = pack(s, operand, self.roles, plan.columns, f"{stage}.{block}" if plan.packing == "block" else None)
+            s = pack(
+                s, operand, self.roles, plan.columns, f"{stage}.{block}" if plan.packing == "block" else None
+            )
         return s
 
-    def _order(self) -> Any:
-        """All loops, outermost first; with a knob for the order of tiles, one text for each of its values."""
+    def _order(self) -> str:
+        """All loops, outermost first."""
         outside = [axis.name for axis in self.roles.outer]
         blocks = [self.row_block, self.column_block]
         if self.plan.sharing == "columns":
             blocks.reverse()
+        tiles = [self.row_in, self.column_in]
         rest = [*self.steps[:-1], self.deep, self.unrolled, self.row, self.lane]
         ones = [axis.name for axis in self.roles.stage.all_axes if axis.extent == 1]
+        return " ".join([*ones, *outside, *blocks, *tiles, *rest])
 
-        def text(order: str) -> str:
-            tiles = [self.row_in, self.column_in] if order == "rows" else [self.column_in, self.row_in]
-            return " ".join([*ones, *outside, *blocks, *tiles, *rest])
-
-        order = self.plan.order
-        return text(order) if isinstance(order, str) else type(order)(order.name, tuple(text(o) for o in order.values))
+    def _tile_order(self) -> str | Knob:
+        orders = {"rows": f"{self.row_in} {self.column_in}", "columns": f"{self.column_in} {self.row_in}"}
+        return orders.get(self.plan.order) or Knob(self.plan.order, tuple(orders.values()))
 
     def _fused(self, s: Schedule) -> tuple[Schedule, str, str]:
         """Fuse what the cores share out; the loop to run in parallel, and the loop at which a block of columns is whole."""

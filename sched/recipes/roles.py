@@ -29,8 +29,10 @@ class Operand:
     def contiguous(self, axis: Axis) -> bool:
         """Whether a step along the axis goes to the next element in memory."""
         last = max((n for n, size in enumerate(self.shape) if size > 1), default=-1)
-        return last >= 0 and self.dims[last].get(axis) == 1 and not any(
-            axis in dim for n, dim in enumerate(self.dims) if n != last
+        return (
+            last >= 0
+            and self.dims[last].get(axis) == 1
+            and not any(axis in dim for n, dim in enumerate(self.dims) if n != last)
         )
 
     @property

@@ -1,0 +1,83 @@
+"""What a tuning run tells whoever watches it: pass ``progress=`` a function that takes these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from loopwright.autotune.record import Record
+    from loopwright.autotune.result import TuneResult
+    from loopwright.autotune.search.base import Quality
+
+
+@dataclass(frozen=True)
+class Started:
+    """A workload's tuning begins (or goes on).
+
+    Attributes:
+        workload: ``matmul(M=512, ...)``.
+        target: the target in words.
+        have: records the log has already.
+        wanted: trials to be measured now; None if only time limits the run.
+        minutes: the time there is; None if only trials limit the run.
+        space_size: combinations in the space.
+        sketches: their names.
+    """
+
+    workload: str
+    target: str
+    have: int
+    wanted: int | None
+    minutes: float | None
+    space_size: int
+    sketches: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A batch was chosen. ``quality`` says how well the model had ranked the batch before, once it has learnt anything."""
+
+    workload: str
+    batch: int
+    size: int
+    seconds: float
+    quality: Quality | None
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A trial was built, checked and timed on one core, or failed. ``record`` may be completed by a final later."""
+
+    workload: str
+    record: Record
+    measured: int
+    failed: int
+    best_screen: float | None
+
+
+@dataclass(frozen=True)
+class Improved:
+    """A trial, timed alone on all cores beside the best so far, is the new best."""
+
+    workload: str
+    record: Record
+    seconds: float
+    before: float | None
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A workload's tuning is over."""
+
+    workload: str
+    result: TuneResult
+
+
+Event: TypeAlias = "Started | Planned | Tried | Improved | Finished"
+Progress = Callable[[Event], None]
+
+
+def silent(_: Event) -> None:
+    """The progress of a run that nobody watches."""

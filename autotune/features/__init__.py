@@ -1,0 +1,1 @@
+"""What the cost model sees of a candidate."""

@@ -1,0 +1,117 @@
+"""Feature rows for fillings of one schedule with knobs, grouped by the structure that their values give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loopwright.autotune.features.program import NAMES, features
+from loopwright.sched.errors import ScheduleError
+from loopwright.sched.knobs import Derived, Knob, filled, knobs_in
+from loopwright.sched.nest import Nests
+from loopwright.sched.target import Target
+
+if TYPE_CHECKING:
+    from loopwright.autotune.space import Sketch
+    from loopwright.sched.directives import Directive
+    from loopwright.sched.schedule import Schedule
+
+Array = np.ndarray[Any, Any]
+
+
+class Filling:
+    """Turns choices of knob values into features without filling the schedule for each.
+
+    A knob that stands as the factor of a split changes only numbers; any other knob changes the structure of the nests,
+    and each of its values is looked at apart.
+    """
+
+    def __init__(self, schedule: Schedule, target: Target) -> None:
+        self.schedule = schedule
+        self.target = target
+        self.names = tuple(schedule.knobs)
+        self.factors: list[tuple[str, str, Any]] = []  # stage, outer loop, factor
+        structural: set[str] = set()
+        for directive in schedule.directives:
+            free = set()
+            for stage, outer, factor in _factors(directive):
+                self.factors.append((stage, outer, factor))
+                free.add(id(factor))
+            structural |= {k.name for k in _other_knobs(directive, free)}
+        self.structural = [n for n, name in enumerate(self.names) if name in structural]
+        self._nests: dict[tuple[int, ...], Nests | None] = {}
+
+    def rows(self, sketch: Sketch, choices: Array) -> Array:
+        """Features of each row of choices; NaN where the directives refuse the values."""
+        rows = np.full((len(choices), len(NAMES)), np.nan, np.float32)
+        kinds, which = np.unique(choices[:, self.structural], axis=0, return_inverse=True)
+        which = which.reshape(-1)
+        for number, kind in enumerate(kinds):
+            positions = np.flatnonzero(which == number)
+            members = choices[positions]
+            nests = self._structure(sketch, tuple(int(x) for x in kind), members)
+            if nests is not None:
+                values = sketch.values(members)
+                rows[positions] = features(nests, self._arrays(values), self.target, len(positions))
+        return rows
+
+    def _structure(self, sketch: Sketch, kind: tuple[int, ...], members: Array) -> Nests | None:
+        """The nests of one structure, from the first member that the directives accept."""
+        if kind not in self._nests:
+            self._nests[kind] = None
+            for member in members[:8]:
+                try:
+                    self._nests[kind] = self.schedule.fill(sketch.chosen([int(x) for x in member])).nests
+                    break
+                except ScheduleError:
+                    continue
+        return self._nests[kind]
+
+    def _arrays(self, values: Mapping[str, Array]) -> dict[str, dict[str, Array]]:
+        found: dict[str, dict[str, Array]] = {}
+        for stage, outer, factor in self.factors:
+            if isinstance(factor, (Knob, Derived)):
+                found.setdefault(stage, {})[outer] = np.maximum(_evaluate(factor, values), 1)
+        return found
+
+
+def _evaluate(factor: Any, values: Mapping[str, Array]) -> Array:
+    """A factor for every candidate; derived knobs are arithmetic, which works on arrays as well."""
+    if isinstance(factor, Derived) and factor.op in ("floordiv", "mod"):
+        a, b = _evaluate(factor.a, values), np.maximum(_evaluate(factor.b, values), 1)
+        return a // b if factor.op == "floordiv" else a % b
+    return np.asarray(filled(factor, values))  # type: ignore[arg-type]
+
+
+def _factors(directive: Directive) -> Iterator[tuple[str, str, Any]]:
+    """The splits a directive makes: stage, outer loop, factor."""
+    if directive.kind == "split":
+        yield _stage(directive.get("loop")), directive.get("names")[0], directive.get("factor")
+    elif directive.kind == "tile":
+        for _, outer, _, factor in directive.get("tiles"):
+            yield directive.get("stage"), outer, factor
+    elif directive.kind == "vectorize" and directive.get("width") is not None:
+        stage, _, loop = str(directive.get("loop")).rpartition(".")
+        yield stage, loop, directive.get("width")
+
+
+def _stage(loop: Any) -> str:
+    return str(loop).rpartition(".")[0]
+
+
+def _other_knobs(directive: Directive, factors: set[int]) -> Iterator[Knob]:
+    """Knobs that stand elsewhere than as a factor."""
+
+    def visit(value: Any) -> Iterator[Knob]:
+        if id(value) in factors:
+            return
+        if isinstance(value, tuple):
+            for item in value:
+                yield from visit(item)
+        else:
+            yield from knobs_in(value)
+
+    for _, value in directive.args:
+        yield from visit(value)

@@ -1,0 +1,172 @@
+"""Features of whole candidates, computed for many fillings of one structure at once, and a first guess of their time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from loopwright.autotune.features.nestshape import Access, Array, NestShape, access_of, write_of
+from loopwright.autotune.features.stagecost import StageCost, stage_cost
+from loopwright.sched.expr import loads
+from loopwright.sched.lowering.prepare import Definition, definitions
+from loopwright.sched.nest import Nests
+from loopwright.sched.target import Target
+
+# Factors of splits, for each stage: outer loop -> array over candidates.
+Factors = Mapping[str, Mapping[str, Array]]
+
+NAMES = (
+    "estimate", "compute", "fetch", "move1", "move2", "move3",
+    "lanes", "vectors", "chains", "chains_per_register", "unrolled", "fetch_per_operation", "tile_bytes", "tile_per_l1",
+    "traffic1", "traffic2", "traffic3", "waste", "gathers", "parallel", "imbalance",
+    "outer0", "outer1", "outer2", "inner_reduction",
+    "stages", "inner_stages", "side_points", "side_lanes", "serial_side", "side_estimate",
+)  # fmt: skip
+
+
+@dataclass
+class Placed:
+    """A stage with its loops as arrays, its accesses, and the parallel iterations around it."""
+
+    shape: NestShape
+    definition: Definition
+    accesses: list[Access]
+    cost: StageCost
+    parallel: Array
+    inner: bool
+
+
+def place_all(nests: Nests, factors: Factors, target: Target) -> list[Placed]:
+    """Every stage that has loops, consumers before producers, with its cost."""
+    found = definitions(nests)
+    placed: dict[str, Placed] = {}
+    for nest in reversed(list(nests.stages.values())):
+        if nest.name in found and nest.place.kind != "after":
+            _place(nest.name, nests, found, factors, placed, target)
+    for nest in nests.stages.values():
+        if nest.name in found and nest.place.kind == "after":
+            _place(nest.name, nests, found, factors, placed, target)
+    return list(placed.values())
+
+
+def _place(
+    name: str,
+    nests: Nests,
+    found: dict[str, Definition],
+    factors: Factors,
+    placed: dict[str, Placed],
+    target: Target,
+) -> None:
+    nest, definition = nests.stages[name], found[name]
+    domain = {axis.name: np.asarray(size) for axis, size in zip(definition.axes, definition.run, strict=True)}
+    domain |= {axis.name: np.asarray(axis.extent) for axis in definition.stage.reduce_axes}
+    runs: Array = np.asarray(1.0)
+    around: Array = np.asarray(1.0)
+    host = placed.get(nest.place.stage) if nest.place.kind in ("at", "after") else None
+    if host is not None:
+        names = [loop.name for loop in host.shape.nest.loops]
+        cut = names.index(nest.place.loop) + 1
+        region = _region(host, name, frozenset(names[cut:]), produced=nest.place.kind == "after")
+        domain |= {axis.name: size for axis, size in zip(definition.axes, region, strict=True)}
+        runs = host.shape.product(names[:cut]) * host.cost.runs
+        outer = [loop.name for loop in host.shape.nest.loops[:cut] if loop.kind == "parallel"]
+        around = host.shape.product(outer) if outer else host.parallel * 0 + 1
+    shape = NestShape(nest, factors.get(name, {}), domain)
+    accesses = [
+        access_of(load, _is_packed(nests, load.tensor.name)) for e in definition.exprs for load in loads(e)
+    ]
+    accesses.append(write_of(definition.stage))
+    cost = stage_cost(shape, definition, accesses, runs, target)
+    placed[name] = Placed(
+        shape, definition, accesses, cost, np.maximum(cost.parallel, around), host is not None
+    )
+
+
+def _is_packed(nests: Nests, tensor: str) -> bool:
+    nest = nests.stages.get(tensor)
+    return nest is not None and (nest.layout is not None or nest.place.kind == "at")
+
+
+def _region(host: Placed, name: str, inside: frozenset[str], produced: bool) -> list[Array]:
+    """How much of each axis of stage ``name`` is computed inside a loop of its host."""
+    if produced:
+        return host.shape.covered(host.accesses[-1], inside)
+    sizes: list[Array] | None = None
+    for access in host.accesses[:-1]:
+        if access.tensor == name:
+            more = host.shape.covered(access, inside)
+            sizes = more if sizes is None else [np.maximum(a, b) for a, b in zip(sizes, more, strict=True)]
+    return sizes or []
+
+
+def features(nests: Nests, factors: Factors, target: Target, count: int) -> Array:
+    """A row of :data:`NAMES` for each of ``count`` candidates that share the structure of ``nests``.
+
+    ``estimate`` is log2 of the cycles a simple machine model expects; it ranks candidates before anything is measured.
+    """
+    stages = place_all(nests, factors, target)
+    main = max(stages, key=lambda p: float(np.median(p.cost.points * p.cost.runs * np.ones(count))))
+    sides = [p for p in stages if p is not main]
+    times = {id(p): _time(p, target) for p in stages}
+    total = sum((t[0] for t in times.values()), np.asarray(0.0))
+    c, own = main.cost, times[id(main)]
+    work = c.operations * c.runs
+    loops = main.shape.nest.loops
+    spatial = [main.shape.extent[loop.name] for loop in loops if not loop.reduce][:3]
+    spatial += [np.asarray(1)] * (3 - len(spatial))
+    reducing = [main.shape.extent[loop.name] for loop in loops if loop.reduce]
+    side_points = sum((p.cost.points * p.cost.runs for p in sides), np.asarray(0.0))
+    columns = [
+        _log(total), _log(own[1]), _log(own[2]), _log(own[3]), _log(own[4]), _log(own[5]),
+        _log(c.lanes), c.vectors, c.chains, c.chains / target.registers, _log(c.unrolled),
+        c.fetches * c.runs / work, _log(c.tile_bytes), c.tile_bytes / target.l1,
+        *(_log(t * c.runs / work) for t in c.traffic),
+        c.waste, c.gathers, _log(main.parallel), imbalance(main.parallel, target.cores),
+        *(_log(e) for e in spatial), _log(reducing[-1] if reducing else np.asarray(1)),
+        np.asarray(len(stages)), np.asarray(sum(p.inner for p in stages)),
+        _log(side_points + 1), _least([p.cost.lanes for p in sides]),
+        np.asarray(sum(1 for p in sides if np.all(p.parallel <= 1))),
+        _log(sum((times[id(p)][0] for p in sides), np.asarray(0.0)) / total + 1e-6),
+    ]  # fmt: skip
+    return np.stack([np.broadcast_to(np.asarray(column, np.float32), (count,)) for column in columns], axis=1)
+
+
+def imbalance(parallel: Array, cores: int) -> Array:
+    """How much longer ``parallel`` equal pieces take on ``cores`` cores than if they could be shared out evenly.
+
+    Example:
+        >>> imbalance(np.array([1, 2, 3, 8]), 2).tolist()
+        [2.0, 1.0, 1.3333333333333333, 1.0]
+    """
+    pieces = np.maximum(parallel, 1)
+    return -(-pieces // cores) * cores / pieces
+
+
+def _time(placed: Placed, target: Target) -> tuple[Array, ...]:
+    """Cycles of a stage on all cores: in all; arithmetic; loads; bytes into L1, L2, L3."""
+    c = placed.cost
+    reduces = bool(placed.definition.stage.reduce_axes)
+    # Two additions can start in each cycle and each takes four: fewer than eight in flight leave units idle.
+    busy = np.minimum(c.chains / 8.0, 1.0) if reduces else np.asarray(1.0)
+    spilled = np.maximum(c.chains - (target.registers - 3), 0) * 0.25 if reduces else np.asarray(0.0)
+    compute = c.operations * c.runs / 2.0 / np.maximum(busy, 1e-3) * (1.0 + spilled)
+    fetch = (c.fetches + c.stores) * c.runs / 2.0
+    moves = [t * c.runs / rate for t, rate in zip(c.traffic, (32.0, 12.0, 4.0), strict=True)]
+    # Copies of the body beyond what the instruction cache takes.
+    bloat = 1.0 + np.maximum(c.unrolled - 256, 0) / 512.0
+    cycles = np.maximum(compute, fetch) * bloat + 0.5 * (moves[0] + moves[1]) + moves[2]
+    share = imbalance(placed.parallel, target.cores) / target.cores
+    return cycles * share, compute, fetch, *moves
+
+
+def _log(value: Array) -> Array:
+    return np.log2(np.maximum(np.asarray(value, float), 1e-9))
+
+
+def _least(values: list[Array]) -> Array:
+    least: Array = np.asarray(0.0)
+    for nth, value in enumerate(values):
+        least = value if nth == 0 else np.minimum(least, value)
+    return least

@@ -1,0 +1,166 @@
+"""What running one stage's nest costs, in the terms a machine has: instructions, vector loads, bytes through each cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from loopwright.autotune.features.nestshape import Access, Array, NestShape, _product
+from loopwright.sched import dtypes
+from loopwright.sched.expr import Axis, Call
+from loopwright.sched.expr import walk as walk_expr
+from loopwright.sched.lowering.prepare import Definition
+from loopwright.sched.target import Target
+
+
+@dataclass
+class StageCost:
+    """Arrays over candidates. ``runs``: how often the stage is started; other counts are totals of one start.
+
+    Attributes:
+        points: iterations of the innermost body.
+        lanes: elements of its vector loop.
+        vectors: native vectors for those lanes.
+        chains: independent accumulators (native vectors) inside the outermost reduction loop.
+        unrolled: copies of the body that unrolling makes.
+        operations: vector arithmetic instructions.
+        fetches: vector loads, broadcasts and gathers.
+        tile_bytes: working set of one run of the innermost reduction loops.
+        traffic: bytes into L1, L2, and L3.
+        parallel: iterations of parallel loops (1: none).
+        waste: operations there are per operation needed; tails and part-filled vectors.
+        gathers: share of the fetches that take a vector lane by lane.
+    """
+
+    runs: Array
+    points: Array
+    lanes: Array
+    vectors: Array
+    chains: Array
+    unrolled: Array
+    operations: Array
+    fetches: Array
+    tile_bytes: Array
+    traffic: tuple[Array, Array, Array]
+    parallel: Array
+    waste: Array
+    gathers: Array
+    stores: Array
+
+
+def stage_cost(
+    shape: NestShape, definition: Definition, accesses: list[Access], runs: Array, target: Target
+) -> StageCost:
+    """Work out the cost of a stage from its loops."""
+    nest = shape.nest
+    native = max(1, target.vector_bytes // dtypes.itemsize(_widest(definition)))
+    vector = next((loop.name for loop in nest.loops if loop.kind == "vectorize"), None)
+    lanes = shape.extent[vector] if vector else np.asarray(1)
+    vectors = -(-lanes // native) if vector else np.asarray(1)
+    first = next((n for n, loop in enumerate(nest.loops) if loop.reduce), len(nest.loops))
+    tile = [loop.name for loop in nest.loops[first:] if not loop.reduce and loop.name != vector]
+    vector_inside = vector is not None and vector in shape.leaves[first:]
+    chains = shape.product(tile) * (vectors if vector_inside else 1)
+    others = [name for name in shape.leaves if name != vector]
+    bodies = shape.product(others)
+    work = _operations_of(definition)
+    operations = bodies * vectors * work
+    inner = frozenset(shape.leaves[first:]) if first < len(nest.loops) else frozenset(shape.leaves[-1:])
+    reducing = [loop.name for loop in nest.loops if loop.reduce]
+    steps_of_reduction = shape.product(reducing)
+    fetches: Array = np.asarray(0.0)
+    gathers: Array = np.asarray(0.0)
+    for access in accesses:
+        if access.write:
+            continue
+        count, gathered = _fetches(shape, access, tile, vector, lanes, vectors)
+        fetches, gathers = fetches + count, gathers + gathered
+    outside = shape.product(
+        [loop.name for loop in nest.loops[:first] if loop.name != vector or vector_inside]
+    )
+    total = outside * steps_of_reduction
+    needed = _product([np.asarray(float(axis.extent)) for axis in definition.stage.axes]) * 1.0
+    computed = shape.product([n for n in shape.leaves if n not in reducing])
+    return StageCost(
+        runs=runs,
+        points=shape.product(shape.leaves),
+        lanes=lanes,
+        vectors=vectors,
+        chains=chains,
+        unrolled=shape.product([loop.name for loop in nest.loops if loop.kind == "unroll"]) * vectors,
+        operations=operations,
+        fetches=total * fetches,
+        tile_bytes=_sum([shape.touched(access, inner) for access in accesses]),
+        traffic=_traffic(shape, accesses, target),
+        parallel=shape.product([loop.name for loop in nest.loops if loop.kind == "parallel"]),
+        waste=np.maximum(computed / np.maximum(needed, 1.0), 1.0)
+        * (vectors * native / lanes if vector else 1.0),
+        gathers=gathers / np.maximum(fetches, 1e-9),
+        stores=bodies / np.maximum(steps_of_reduction, 1) * vectors,
+    )
+
+
+def _widest(definition: Definition) -> str:
+    kinds = [definition.stage.dtype]
+    if definition.stage.reduce is not None:
+        kinds.append(definition.stage.reduce.dtype)
+    return max(kinds, key=dtypes.itemsize)
+
+
+def _operations_of(definition: Definition) -> float:
+    """Instructions of one evaluation of the innermost expression; mathematical functions weigh more."""
+    expr = definition.value if definition.value is not None else definition.body
+    calls = sum(1 for e in walk_expr(expr) if isinstance(e, Call))
+    return 1.0 + 12.0 * calls
+
+
+def _axis_of(shape: NestShape, loop: str) -> list[Axis]:
+    return [axis for axis in shape.nest.stage.all_axes if axis.name in shape.roots[loop]]
+
+
+def _fetches(
+    shape: NestShape, access: Access, tile: list[str], vector: str | None, lanes: Array, vectors: Array
+) -> tuple[Array, Array]:
+    """Vector loads of one access in one step of the reduction over the register tile; and how many are lane by lane."""
+    count: Array = np.asarray(1.0)
+    for name in tile:
+        if name in shape.moving(access):
+            count = count * shape.extent[name]
+    if vector is None or vector not in shape.moving(access):
+        return count, np.asarray(0.0)
+    if access.packed or any(access.stride_one(axis) for axis in _axis_of(shape, vector)):
+        return count * vectors, np.asarray(0.0)
+    return count * lanes, count * lanes
+
+
+def _traffic(shape: NestShape, accesses: list[Access], target: Target) -> tuple[Array, Array, Array]:
+    """Bytes that must come into each cache while the whole nest runs once.
+
+    From the inside out: while the working set of the loops so far fits, data comes once; beyond that, every iteration of a
+    loop brings its data anew, unless the loop does not move the access and what it keeps still fits.
+    """
+    leaves = shape.leaves
+    sets = [
+        [shape.touched(access, frozenset(leaves[level:])) for access in accesses]
+        for level in range(len(leaves) + 1)
+    ]
+    sums = [_sum(parts) for parts in sets]
+    results = []
+    for capacity in (target.l1, target.l2, target.l3):
+        moved = list(sets[len(leaves)])
+        for level in range(len(leaves) - 1, -1, -1):
+            fits, kept = sums[level] <= capacity, sums[level + 1] <= capacity
+            extent = shape.extent[leaves[level]]
+            for nth, access in enumerate(accesses):
+                again = extent if leaves[level] in shape.moving(access) else np.where(kept, 1, extent)
+                moved[nth] = np.where(fits, sets[level][nth], moved[nth] * again)
+        results.append(_sum(moved))
+    return results[0], results[1], results[2]
+
+
+def _sum(values: list[Array]) -> Array:
+    total: Array = np.asarray(0.0)
+    for value in values:
+        total = total + value
+    return total

@@ -1,0 +1,73 @@
+"""Timing a compiled function: least of a few repeats, as many as its speed calls for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+# A timed sample lasts at least this long, so that the clock and the call do not show in it.
+SAMPLE_SECONDS = 2e-4
+ENOUGH_SECONDS = 6e-3
+MIN_SAMPLES, MAX_SAMPLES = 3, 20
+
+Call = Callable[..., Any]
+
+
+def sample(function: Call, args: Sequence[Any], number: int) -> float:
+    """Seconds a call, over ``number`` calls in a row."""
+    clock = time.perf_counter
+    if number == 1:
+        start = clock()
+        function(*args)
+        return clock() - start
+    calls = range(number)
+    start = clock()
+    for _ in calls:
+        function(*args)
+    return (clock() - start) / number
+
+
+def calls_per_sample(seconds: float) -> int:
+    """How many calls make a sample long enough.
+
+    Example:
+        >>> calls_per_sample(1e-6), calls_per_sample(1e-2)
+        (200, 1)
+    """
+    return max(1, min(10_000, int(SAMPLE_SECONDS / max(seconds, 1e-9) + 0.5)))
+
+
+def screen(function: Call, args: Sequence[Any], cut: float | None = None) -> float:
+    """The least time of a call, of a function that has run before; one clearly slower than ``cut`` is timed only once."""
+    once = sample(function, args, 1)
+    if cut is not None and once > cut:
+        return once
+    number = calls_per_sample(once)
+    best = once if number == 1 else float("inf")
+    spent, samples = once, 0
+    while samples < MIN_SAMPLES or (spent < ENOUGH_SECONDS and samples < MAX_SAMPLES):
+        taken = sample(function, args, number)
+        best = min(best, taken)
+        spent += taken * number
+        samples += 1
+    return best
+
+
+def race(functions: Sequence[Call], args: Sequence[Any], seconds: float, reach: float = 1.1) -> list[float]:
+    """Time functions in turns, so that whatever else the machine does meets all alike; the least time of each.
+
+    After three rounds, those that are ``reach`` times slower than the fastest take no further part.
+    """
+    first = [min(sample(f, args, 1), sample(f, args, 1)) for f in functions]
+    numbers = [max(1, calls_per_sample(t)) for t in first]
+    best = list(first)
+    end = time.perf_counter() + seconds
+    rounds = 0
+    while rounds < 5 or (time.perf_counter() < end and rounds < 1000):
+        limit = min(best) * reach if rounds >= 3 else float("inf")
+        for nth, function in enumerate(functions):
+            if best[nth] <= limit:
+                best[nth] = min(best[nth], sample(function, args, numbers[nth]))
+        rounds += 1
+    return best

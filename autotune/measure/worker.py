@@ -1,0 +1,184 @@
+"""A worker: builds, checks and times candidates that it is sent as data. Run as a process; see ``child.py``.
+
+It never imports the user's code, and it prints nothing: standard output carries the messages.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loopwright.autotune.measure import timing
+from loopwright.autotune.measure.channel import Channel
+from loopwright.autotune.measure.process import settle
+from loopwright.autotune.measure.task import KEPT_KERNELS, KEPT_TASKS
+
+
+class Failure(Exception):
+    """A candidate failed; ``cause`` is the record's word for how."""
+
+    def __init__(self, cause: str, message: str) -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+@dataclass
+class Loaded:
+    """A task with its arrays in memory."""
+
+    work: Any
+    target: Any
+    judge: Any
+    inputs: list[Any]
+    outputs: list[Any]
+
+    @classmethod
+    def of(cls, message: dict[str, Any]) -> Loaded:
+        """Restore the workload, and read its arrays."""
+        import numpy as np
+
+        from loopwright.autotune.verify import Judge, load_inputs
+        from loopwright.sched.target import Target
+        from loopwright.sched.workload import Workload
+
+        work, folder = Workload.from_json(message["workload"]), Path(message["folder"])
+        judge = Judge.load(work, folder)
+        outputs = [np.empty_like(value) for value in judge.values]
+        return cls(work, Target.from_json(message["target"]), judge, load_inputs(work, folder), outputs)
+
+    @property
+    def arguments(self) -> list[Any]:
+        """What the compiled function is called with."""
+        return [*self.inputs, *self.outputs]
+
+
+class Worker:
+    """Serves one tuner over one channel."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self.tasks: OrderedDict[str, Loaded] = OrderedDict()
+        self.kernels: OrderedDict[tuple[str, int], Any] = OrderedDict()
+
+    def serve(self) -> None:
+        """Answer messages until the tuner is gone."""
+        import loopwright.autotune.measure.build  # noqa: F401  (the compiler, imported before the clock runs)
+
+        self.channel.send(event="ready")
+        while (message := self.channel.receive()) is not None:
+            operation = message["op"]
+            if operation == "task":
+                self.tasks[message["key"]] = Loaded.of(message)
+                while len(self.tasks) > KEPT_TASKS:
+                    self.tasks.popitem(last=False)
+            elif operation == "try":
+                self.answer(self.attempt, message)
+            elif operation == "build":
+                self.answer(self.prepare, message)
+            elif operation == "race":
+                self.race(message)
+
+    def answer(self, action: Any, message: dict[str, Any]) -> None:
+        """Do ``action`` and send its outcome, be it good or bad."""
+        trial = message["trial"]
+        try:
+            outcome = action(message)
+        except Failure as failure:
+            outcome = {"cause": failure.cause, "message": str(failure)}
+        except MemoryError as error:
+            outcome = {"cause": "out-of-memory", "message": one_line(error)}
+        self.channel.send(event="outcome", trial=trial, **outcome)
+
+    def attempt(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Build a candidate, compare its result, and time it on this core."""
+        task = self.task(message)
+        start = time.perf_counter()
+        function = self.build(task, message)
+        built = time.perf_counter()
+        self.channel.send(event="phase", phase="run")
+        self.check(task, function)
+        checked = time.perf_counter()
+        seconds = timing.screen(function, task.arguments, message.get("cut"))
+        spent = {"check": checked - built, "time": time.perf_counter() - checked}
+        return {"screen": seconds, "verified": True, "build_seconds": built - start, "spent": spent}
+
+    def prepare(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Build a candidate for a race, and compare its result when it runs on all cores."""
+        task = self.task(message)
+        start = time.perf_counter()
+        function = self.build(task, message)
+        spent = time.perf_counter() - start
+        self.channel.send(event="phase", phase="run")
+        self.check(task, function)
+        self.kernels[message["key"], message["trial"]] = function
+        while len(self.kernels) > KEPT_KERNELS:
+            self.kernels.popitem(last=False)
+        return {"verified": True, "build_seconds": spent}
+
+    def race(self, message: dict[str, Any]) -> None:
+        """Time kernels that were built before, in turns."""
+        task = self.task(message)
+        functions = [self.kernels[message["key"], trial] for trial in message["trials"]]
+        for trial in message["trials"]:
+            self.kernels.move_to_end((message["key"], trial))
+        self.channel.send(event="phase", phase="run")
+        times = timing.race(functions, task.arguments, message["seconds"])
+        self.channel.send(event="times", times=times)
+
+    def task(self, message: dict[str, Any]) -> Loaded:
+        """The task a message is about."""
+        self.tasks.move_to_end(message["key"])
+        return self.tasks[message["key"]]
+
+    def build(self, task: Loaded, message: dict[str, Any]) -> Any:
+        """Compile a candidate."""
+        from loopwright.autotune.measure.build import compile_candidate
+        from loopwright.sched.errors import LoopwrightError, ScheduleError
+
+        try:
+            return compile_candidate(task.work, message["schedule"], task.target)
+        except ScheduleError as error:
+            raise Failure("invalid", one_line(error)) from error
+        except LoopwrightError as error:
+            raise Failure("compile-error", one_line(error)) from error
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever the compiler raises is this candidate's failure, not the run's
+            raise Failure("compile-error", f"{type(error).__name__}: {one_line(error)}") from error
+
+    def check(self, task: Loaded, function: Any) -> None:
+        """Run into poisoned outputs and compare: an element left unwritten, or wrong, fails the candidate."""
+        task.judge.poison(task.outputs)
+        try:
+            function(*task.arguments)
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise Failure("run-crash", f"{type(error).__name__}: {one_line(error)}") from error
+        wrong = task.judge.fault(task.outputs)
+        if wrong is not None:
+            raise Failure("wrong-result", wrong)
+
+
+def one_line(error: BaseException) -> str:
+    """An error's first line, of bounded length."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = lines[0] if lines else type(error).__name__
+    return text if len(text) <= 300 else text[:297] + "..."
+
+
+def main() -> None:
+    """Settle, and serve until the tuner ends."""
+    settings = json.loads(sys.argv[-1])
+    channel = Channel()
+    settle(settings["core"], settings["parent"])
+    Worker(channel).serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Cost models: what ranks candidates that have not been measured.
+
+A model learns from feature rows and scores, and predicts scores of other rows; higher is better, and only the order counts.
+All of them sit behind :class:`Model`; the search does not know which one it talks to.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Protocol
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+XGBOOST = {
+    "objective": "rank:pairwise",
+    "lambdarank_pair_method": "mean",
+    "lambdarank_num_pair_per_sample": 8,
+    "max_depth": 6,
+    "eta": 0.15,
+    "gamma": 1e-3,
+    "min_child_weight": 0.5,
+    "subsample": 0.9,
+    "colsample_bytree": 0.7,
+    "tree_method": "hist",
+    "max_bin": 64,
+    "verbosity": 0,
+}
+ROUNDS = 60
+# With fewer samples than this, trees only repeat the noise.
+FEWEST = 16
+
+
+class Model(Protocol):
+    """Learns to rank candidates."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has learnt enough for its predictions to mean something."""
+
+    def fit(self, rows: Array, scores: Array) -> None:
+        """Learn from all measurements so far: a row of features and a score for each; failures have a score of 0."""
+
+    def predict(self, rows: Array) -> Array:
+        """Scores of candidates; only their order means anything."""
+
+
+class RandomModel:
+    """Knows nothing: every order is as good as another."""
+
+    ready = False
+
+    def __init__(self, seed: int = 0) -> None:
+        self._rng = np.random.default_rng(seed)
+
+    def fit(self, rows: Array, scores: Array) -> None:
+        """Learn nothing."""
+
+    def predict(self, rows: Array) -> Array:
+        """Arbitrary scores."""
+        return self._rng.random(len(rows))
+
+
+class AnalyticModel:
+    """Trusts the machine model's estimate, which is the first feature; it needs no measurements."""
+
+    ready = True
+
+    def fit(self, rows: Array, scores: Array) -> None:
+        """Learn nothing."""
+
+    def predict(self, rows: Array) -> Array:
+        """The less the estimated time, the better.
+
+        Example:
+            >>> AnalyticModel().predict(np.array([[3.0, 0.0], [2.0, 0.0]])).tolist()
+            [-3.0, -2.0]
+        """
+        return -rows[:, 0]
+
+
+class XGBModel:
+    """Gradient-boosted trees with a ranking objective; until it has samples it ranks as the analytic model does."""
+
+    def __init__(self, seed: int = 0, rounds: int = ROUNDS) -> None:
+        self._parameters = {**XGBOOST, "seed": seed, "nthread": min(4, os.cpu_count() or 1)}
+        self._rounds = rounds
+        self._booster: Any = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has been fitted."""
+        return self._booster is not None
+
+    def fit(self, rows: Array, scores: Array) -> None:
+        """Fit anew to all samples: a fraction of a second for a thousand."""
+        if len(rows) < FEWEST or float(np.ptp(scores)) == 0.0:
+            return
+        import xgboost
+
+        data = xgboost.DMatrix(rows, label=scores, missing=float("nan"))
+        data.set_group([len(rows)])
+        self._booster = xgboost.train(self._parameters, data, num_boost_round=self._rounds)
+
+    def predict(self, rows: Array) -> Array:
+        """Margins of the ranking."""
+        if self._booster is None:
+            return AnalyticModel().predict(rows)
+        margins: Array = self._booster.inplace_predict(rows, predict_type="margin", missing=float("nan"))
+        return margins
+
+
+def rank_correlation(predicted: Array, measured: Array) -> float | None:
+    """Spearman's rank correlation; None for fewer than three samples, or if either is constant.
+
+    Example:
+        >>> rank_correlation(np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0, 90.0]))
+        1.0
+    """
+    if len(predicted) < 3:
+        return None
+    a, b = _ranks(predicted), _ranks(measured)
+    a, b = a - a.mean(), b - b.mean()
+    norm = float(np.sqrt((a * a).sum() * (b * b).sum()))
+    return None if norm == 0.0 else round(float((a * b).sum()) / norm, 6)
+
+
+def _ranks(values: Array) -> Array:
+    """Ranks, equal values sharing the mean of theirs."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    return (ends - (counts - 1) / 2.0)[inverse]
+
+
+def recall_at(predicted: Array, measured: Array, count: int) -> float | None:
+    """The share of the ``count`` best measured candidates that are among the ``count`` best predicted."""
+    if len(predicted) <= count:
+        return None
+    best = set(np.argsort(-measured, kind="stable")[:count].tolist())
+    return len(best & set(np.argsort(-predicted, kind="stable")[:count].tolist())) / count

@@ -1,0 +1,173 @@
+"""Simulated annealing over sketches and knobs, scored by a cost model.
+
+Chains walk through the space in parallel and persist from batch to batch. All points they visit compete for the next batch, which
+is kept diverse and partly random, so that a wrong model does not lock the search in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from loopwright.autotune.model import Model, XGBModel, rank_correlation, recall_at
+from loopwright.autotune.search.base import Memory, Quality
+from loopwright.autotune.space import Point, SearchSpace
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class AnnealOptions:
+    """The settings of annealing.
+
+    Attributes:
+        chains: walkers.
+        steps: moves of each between two batches.
+        explore: share of a batch that is drawn at random.
+        explore_first: the same for the first batch, when the model knows nothing yet.
+        alike: at most this share of a batch may be one step away from something better in it.
+        descents: how many of the best points coordinate descent starts from when closing.
+    """
+
+    chains: int = 192
+    steps: int = 8
+    explore: float = 0.1
+    explore_first: float = 0.4
+    alike: float = 0.4
+    descents: int = 3
+
+
+class AnnealSearch:
+    """Simulated annealing.
+
+    Args:
+        space: where to search.
+        seed: decides every draw.
+        model: ranks candidates; XGBoost if not given.
+        options: settings.
+    """
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        seed: int = 0,
+        model: Model | None = None,
+        options: AnnealOptions = AnnealOptions(),
+    ) -> None:
+        self.space = space
+        self.memory = Memory(space)
+        self.model: Model = model if model is not None else XGBModel(seed)
+        self.options = options
+        self._rng = np.random.default_rng(seed)
+        self._chains: list[Point] = []
+        self._rows: dict[Point, Array] = {}
+
+    def propose(self, count: int, closing: bool = False) -> list[Point]:
+        """The next batch: predicted best, diverse, and some at random."""
+        if count <= 0:
+            return []
+        share = self.options.explore if self.model.ready else self.options.explore_first
+        wanted = count - round(share * count)
+        ranked = self._walk()
+        if closing:
+            ranked = self._rank(self._around_best()) + ranked
+        chosen = self._diverse(ranked, wanted)
+        self.memory.seen.update(chosen)
+        rest = self.memory.fresh(self._rng, count - len(chosen))
+        self.memory.seen.update(rest)
+        return chosen + rest
+
+    def learn(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality | None:
+        """Fit the model to all measurements, after noting how well it had ranked these."""
+        if not points:
+            return None
+        quality = self._quality(points, times) if self.model.ready else None
+        self.memory.add(points, times)
+        self.model.fit(self._rows_of(self.memory.points), self.memory.scores())
+        return quality
+
+    def _quality(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality:
+        measured = [(p, t) for p, t in zip(points, times, strict=True) if t is not None]
+        if not measured:
+            return Quality(0, None, None)
+        predicted = self.model.predict(self._rows_of([p for p, _ in measured]))
+        speed = 1.0 / np.array([t for _, t in measured])
+        return Quality(len(measured), rank_correlation(predicted, speed), recall_at(predicted, speed, 8))
+
+    def _rows_of(self, points: Sequence[Point]) -> Array:
+        """Feature rows, computed once for each point."""
+        new = [p for p in dict.fromkeys(points) if p not in self._rows]
+        if new:
+            self._rows.update(zip(new, self.space.rows(new), strict=True))
+        return np.stack([self._rows[p] for p in points])
+
+    def _walk(self) -> list[Point]:
+        """Let the chains walk; the unmeasured points they visited, best predicted first."""
+        rng, options = self._rng, self.options
+        elite = self.memory.best(options.chains // 4)
+        kept = self._chains[: options.chains - len(elite) - options.chains // 4]
+        chains = elite + kept
+        chains += self.space.sample(rng, options.chains - len(chains))
+        if not chains:
+            return []
+        energy = self.model.predict(self._rows_of(chains))
+        visited = dict(zip(chains, energy.tolist(), strict=True))
+        spread = float(np.std(energy)) or 1.0
+        for step in range(options.steps):
+            temperature = spread * (1.0 - step / options.steps) * 0.5
+            moved = self.space.neighbours(rng, chains)
+            new = self.model.predict(self._rows_of(moved))
+            visited.update(zip(moved, new.tolist(), strict=True))
+            chance = np.exp(np.minimum((new - energy) / max(temperature, 1e-9), 0.0))
+            for nth in np.flatnonzero(rng.random(len(chains)) < chance):
+                chains[nth], energy[nth] = moved[nth], new[nth]
+        order = np.argsort(-energy, kind="stable")
+        self._chains = list(dict.fromkeys(chains[n] for n in order))
+        ranked = sorted(visited, key=lambda point: -visited[point])
+        self._forget()
+        return [point for point in ranked if point not in self.memory.seen]
+
+    def _forget(self) -> None:
+        """Keep the store of rows from growing with the run."""
+        if len(self._rows) > 50_000:
+            keep = set(self.memory.points)
+            self._rows = {point: row for point, row in self._rows.items() if point in keep}
+
+    def _around_best(self) -> list[Point]:
+        """Every point one knob away from one of the best."""
+        around = [q for point in self.memory.best(self.options.descents) for q in self.space.around(point)]
+        return [q for q in dict.fromkeys(around) if q not in self.memory.seen]
+
+    def _rank(self, points: list[Point]) -> list[Point]:
+        if not points:
+            return []
+        order = np.argsort(-self.model.predict(self._rows_of(points)), kind="stable")
+        return [points[n] for n in order]
+
+    def _diverse(self, ranked: list[Point], count: int) -> list[Point]:
+        """Take from the front, but put off points that are one step from one taken, once there are enough of these."""
+        chosen: dict[Point, None] = {}
+        put_off: list[Point] = []
+        alike = int(self.options.alike * count)
+        for point in ranked:
+            if len(chosen) >= count:
+                break
+            if point in chosen:
+                continue
+            if any(_one_step(point, other) for other in chosen):
+                if alike <= 0:
+                    put_off.append(point)
+                    continue
+                alike -= 1
+            chosen[point] = None
+        for point in put_off[: max(0, count - len(chosen))]:
+            chosen[point] = None
+        return list(chosen)
+
+
+def _one_step(a: Point, b: Point) -> bool:
+    """Whether two points differ in one knob only."""
+    return a.space == b.space and sum(x != y for x, y in zip(a.choice, b.choice, strict=True)) <= 1

@@ -1,0 +1,76 @@
+"""What the tuner asks of a search strategy, and what strategies share: the memory of what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from loopwright.autotune.space import Point, SearchSpace
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How well the model had ranked a batch before it was measured: rank correlation, and recall of the best few."""
+
+    samples: int
+    correlation: float | None
+    recall: float | None
+
+
+class Search(Protocol):
+    """Proposes candidates and learns from their times. The same seed and the same times give the same choices."""
+
+    def propose(self, count: int, closing: bool = False) -> list[Point]:
+        """Up to ``count`` points never proposed before; fewer, or none, when the space is nearly used up.
+
+        ``closing``: the run is about to end, so look close to the best there is.
+        """
+
+    def learn(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality | None:
+        """Take in the times of points (None: failed), whether proposed here or found in a log."""
+
+
+class Memory:
+    """The points that were proposed or measured, with their times."""
+
+    def __init__(self, space: SearchSpace) -> None:
+        self.space = space
+        self.seen: set[Point] = set()
+        self.points: list[Point] = []
+        self.times: list[float] = []  # infinity for a failure
+
+    def add(self, points: Sequence[Point], times: Sequence[float | None]) -> None:
+        """Remember measurements."""
+        self.seen.update(points)
+        self.points.extend(points)
+        self.times.extend(float("inf") if time is None else time for time in times)
+
+    def best(self, count: int) -> list[Point]:
+        """The fastest points, best first."""
+        order = np.argsort(np.asarray(self.times), kind="stable")[:count].tolist()
+        return [self.points[n] for n in order if np.isfinite(self.times[n])]
+
+    def scores(self) -> Array:
+        """For each measured point how near it is to the best: 1 for the best, 0 for a failure."""
+        times = np.asarray(self.times)
+        least = times.min(initial=np.inf)
+        return least / times if np.isfinite(least) else np.zeros(len(times))
+
+    def fresh(self, rng: np.random.Generator, count: int) -> list[Point]:
+        """Random points never seen before; all that are left if they are few."""
+        found: dict[Point, None] = {}
+        for _ in range(8):
+            for point in self.space.sample(rng, 2 * (count - len(found))):
+                if point not in self.seen and len(found) < count:
+                    found[point] = None
+            if len(found) >= count:
+                return list(found)
+        left = [p for p in self.space.all_points() if p not in self.seen and p not in found]
+        for nth in rng.permutation(len(left))[: count - len(found)]:
+            found[left[nth]] = None
+        return list(found)

@@ -1,0 +1,353 @@
+"""One workload being tuned: rounds of plan, screen, finals, log."""
+
+from __future__ import annotations
+
+import platform
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+
+from loopwright.autotune.events import Improved, Planned, Progress, Tried
+from loopwright.autotune.log import Record, TuningLog, timestamp
+from loopwright.autotune.measure.finals import Finals
+from loopwright.autotune.measure.pool import Candidate, Pool
+from loopwright.autotune.measure.task import Outcome, Task
+from loopwright.autotune.replay import schedule_of
+from loopwright.autotune.result import Batch, least
+from loopwright.autotune.search.base import Quality, Search
+from loopwright.autotune.space import Point, SearchSpace
+from loopwright.sched.errors import LogError, LoopwrightError
+from loopwright.sched.schedule import Schedule
+from loopwright.sched.target import Target
+from loopwright.sched.workload import Workload
+
+# Candidates whose one-core time is within this factor of the best so far may take part in finals, at most so many of a batch.
+REACH = 1.2
+FINALISTS = 4
+# A candidate this many times slower than the best so far is timed only once.
+CUT = 3.0
+# A machine that runs the best so far this much faster or slower than before is another machine: nothing is carried over.
+DRIFT = 1.5
+
+
+@dataclass
+class Contender:
+    """A candidate of the current batch, and its record as far as it is known."""
+
+    point: Point
+    schedule: Schedule
+    candidate: Candidate
+    shares: float
+    record: Record | None = None
+
+    @property
+    def score(self) -> float | None:
+        """Its one-core time, made longer by how unevenly all cores could share the work; None if it failed."""
+        if self.record is None or not self.record.ok or self.record.screen is None:
+            return None
+        return self.record.screen * self.shares
+
+
+class Session:
+    """A workload, its space, its search, and its part of the log.
+
+    Args:
+        work: what to tune.
+        target: for what.
+        space: where to search.
+        space_id: ``"auto"``, or the template's fingerprint.
+        search: how to search.
+        log: where records go.
+        seed: noted in the records.
+        progress: told what happens.
+    """
+
+    def __init__(
+        self,
+        work: Workload,
+        target: Target,
+        space: SearchSpace,
+        space_id: str,
+        search: Search,
+        log: TuningLog,
+        seed: int,
+        progress: Progress,
+    ) -> None:
+        self.work, self.target, self.space, self.space_id = work, target, space, space_id
+        self.search, self.log, self.seed, self.progress = search, log, seed, progress
+        self.measured: list[Record] = []
+        self.failures: Counter[str] = Counter()
+        self.batches: list[Batch] = []
+        self.quality: Quality | None = None
+        self.exhausted = False
+        self._screens: list[float] = []
+        self._best: Record | None = None
+        self._best_trial: int | None = None
+        self._resume(log.records(work.key, target))
+
+    def _resume(self, records: Sequence[Record]) -> None:
+        """Learn from what the log has of this workload and target."""
+        self._next_trial = len(records)
+        best = least(records, self.work)
+        self._best = best.record if best is not None else None
+        known: dict[Point, Record] = {}
+        for record in records:
+            if record.space != self.space_id or record.schedule is None:
+                continue
+            try:
+                schedule = schedule_of(record, self.work)
+            except (LogError, LoopwrightError):
+                continue
+            point = self.space.point_of(schedule, record.chosen)
+            if point is not None:
+                known[point] = record
+        points = list(known)
+        screens = [known[point].screen for point in points]
+        scores = [
+            t * s if t else None for t, s in zip(screens, self.space.shares(points).tolist(), strict=True)
+        ]
+        self._screens = [score for score in scores if score is not None]
+        self.search.learn(points, scores)
+
+    @property
+    def best(self) -> Record | None:
+        """The best verified record of the workload and target that is known, this run's and the log's."""
+        return self._best
+
+    @property
+    def label(self) -> str:
+        """The workload in words."""
+        return str(self.work)
+
+    # --- one round ------------------------------------------------------------------------------------------------------
+
+    def round(
+        self,
+        task: Task,
+        pool: Pool,
+        finals: Finals,
+        count: int,
+        until: float | None = None,
+        closing: bool = False,
+    ) -> int:
+        """Plan, measure and log a batch of up to ``count`` trials; how many were measured."""
+        start = time.perf_counter()
+        batch = self._plan(count, closing)
+        planning = time.perf_counter() - start
+        if not batch:
+            return 0
+        self.progress(Planned(self.label, len(self.batches), len(batch), planning, self.quality))
+        contenders = {contender.candidate.trial: contender for contender in batch}
+        done: list[Contender] = []
+        try:
+            pool.run(
+                task,
+                [contender.candidate for contender in batch],
+                lambda outcome: self._take(contenders[outcome.trial], outcome, done),
+                self._cut,
+                until,
+            )
+            finalists = self._finalists(done)
+            if finalists:
+                self._hold_finals(task, finals, finalists)
+        finally:
+            # Whatever happens, an interruption included: what was measured is kept.
+            for contender in done:
+                if contender.record is not None:
+                    self._write(contender.record)
+                    contender.record = None
+        self._learn(done, len(batch) - len(done), planning)
+        return len(done)
+
+    def _plan(self, count: int, closing: bool) -> list[Contender]:
+        """Points to measure, as schedules; points whose directives refuse their values are replaced by others."""
+        batch: list[Contender] = []
+        for _ in range(5):
+            points = self.search.propose(count - len(batch), closing)
+            if not points:
+                self.exhausted = True
+                break
+            for point, shares in zip(points, self.space.shares(points), strict=True):
+                schedule = self.space.schedule(point)
+                if schedule is not None:
+                    candidate = Candidate(self._next_trial + len(batch), schedule.to_json())
+                    batch.append(Contender(point, schedule, candidate, float(shares)))
+            if len(batch) >= count:
+                break
+        return batch
+
+    def _cut(self) -> float | None:
+        return CUT * min(self._screens) if self._screens else None
+
+    def _take(self, contender: Contender, outcome: Outcome, done: list[Contender]) -> None:
+        """Note an outcome. Its record is written at once, unless finals may still add to it."""
+        contender.record = self._record(contender, outcome)
+        done.append(contender)
+        score = contender.score
+        if score is not None:
+            self._screens.append(score)
+        self.measured.append(contender.record)
+        if not outcome.ok:
+            self.failures[outcome.cause or "unknown"] += 1
+        best = min(self._screens, default=None)
+        self.progress(
+            Tried(self.label, contender.record, len(self.measured), sum(self.failures.values()), best)
+        )
+
+    def _learn(self, done: list[Contender], unmeasured: int, planning: float) -> None:
+        self._next_trial += len(done)
+        failed = sum(1 for c in done if self._scores[id(c)] is None)
+        points = [c.point for c in done]
+        self.quality = self.search.learn(points, [self._scores[id(c)] for c in done])
+        self.batches.append(Batch(len(done), failed, planning, self.quality))
+
+    # --- finals -----------------------------------------------------------------------------------------------------------
+
+    def _finalists(self, done: list[Contender]) -> list[Contender]:
+        """The few of a batch that may be the best of all."""
+        self._scores = {id(c): c.score for c in done}
+        scored = sorted((c for c in done if c.score is not None), key=lambda c: c.score or 0.0)
+        if not scored:
+            return []
+        bar = REACH * min(self._screens)
+        return [c for c in scored if (c.score or 0.0) <= bar][:FINALISTS]
+
+    def _hold_finals(self, task: Task, finals: Finals, finalists: list[Contender]) -> None:
+        """Time finalists on all cores beside the best so far, and complete their records."""
+        best, best_candidate = self._best, self._best_candidate()
+        runners = [c.candidate for c in finalists]
+        outcomes = finals.build(task, [*([best_candidate] if best_candidate else []), *runners])
+        ready = []
+        for contender in finalists:
+            outcome = outcomes[contender.candidate.trial]
+            if outcome.ok:
+                ready.append(contender)
+            else:
+                self._demote(contender, outcome)
+        incumbent = best_candidate if best_candidate and outcomes[best_candidate.trial].ok else None
+        trials = [*([incumbent.trial] if incumbent else []), *(c.candidate.trial for c in ready)]
+        times = finals.race(task, trials) if ready else None
+        if times is None:
+            return
+        scale = drift(best.seconds, times[0]) if incumbent and best and best.seconds else 1.0
+        for contender, seconds in zip(ready, times[1:] if incumbent else times, strict=True):
+            assert contender.record is not None
+            contender.record = replace(contender.record, seconds=seconds * scale)
+            self._promote(contender)
+
+    def _demote(self, contender: Contender, outcome: Outcome) -> None:
+        """It passed on one core and failed on all of them."""
+        self._scores[id(contender)] = None
+        self.failures[outcome.cause or "unknown"] += 1
+        contender.record = self._record(contender, outcome)
+        self.measured = [r for r in self.measured if r.trial != contender.candidate.trial] + [
+            contender.record
+        ]
+
+    def _promote(self, contender: Contender) -> None:
+        record = contender.record
+        assert record is not None and record.seconds is not None
+        self.measured = [r for r in self.measured if r.trial != record.trial] + [record]
+        before = self._best.seconds if self._best is not None else None
+        if before is None or record.seconds < before:
+            self._best = record
+            self.progress(Improved(self.label, record, record.seconds, before))
+
+    def _best_candidate(self) -> Candidate | None:
+        """The best so far, as something to build: on this workload's own names."""
+        if self._best is None:
+            return None
+        try:
+            schedule = Schedule.from_json(self.work, self._best.schedule_json, self._best.names or None)
+        except LoopwrightError:
+            return None
+        # Trials of this run have their own numbers; records of other runs or logs may share one of these.
+        mine = any(r.trial == self._best.trial for r in self.measured)
+        number = self._best.trial if mine and self._best.trial is not None else -1
+        return Candidate(number, schedule.to_json())
+
+    # --- records ------------------------------------------------------------------------------------------------------------
+
+    def _record(self, contender: Contender, outcome: Outcome) -> Record:
+        return Record(
+            workload=self.work.key,
+            target=self.target.to_json(),
+            status="ok" if outcome.ok else "error",
+            cause=outcome.cause,
+            message=outcome.message,
+            screen=outcome.screen,
+            seconds=outcome.seconds,
+            verified=outcome.verified and outcome.ok,
+            space=self.space_id,
+            chosen=contender.schedule.chosen,
+            schedule=contender.candidate.schedule,
+            names=self.work.names,
+            name=self.work.name,
+            args=self.work.args,
+            device=device_name(),
+            versions=versions(),
+            time=timestamp(),
+            seed=self.seed,
+            trial=outcome.trial,
+        )
+
+    def _write(self, record: Record) -> None:
+        with undisturbed():
+            self.log.append(record)
+
+
+def drift(before: float, now: float) -> float:
+    """What times measured now are multiplied by, to be comparable with those from when ``before`` was measured.
+
+    The best so far runs in every race: if the machine has become slower since, that shows in its time, and is taken out
+    of the others'.
+
+    Example:
+        >>> drift(1.0, 1.25), drift(1.0, 4.0)
+        (0.8, 1.0)
+    """
+    scale = before / now
+    return scale if 1 / DRIFT <= scale <= DRIFT else 1.0
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let a Ctrl-C wait until the block is done."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, old)
+
+
+@cache
+def versions() -> dict[str, str]:
+    """The versions that a record's times depend on."""
+    found = {}
+    for name, package in (("loopwright", "loopwright"), ("tvm", "apache-tvm")):
+        try:
+            found[name] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@cache
+def device_name() -> str:
+    """The processor's name, as the system gives it."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

@@ -1,0 +1,75 @@
+"""From a workload to its sketches: inline what is cheap, a rule for the stage with the most work, defaults for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from loopwright.autotune.sketch.gemm import gemm_sketches
+from loopwright.autotune.sketch.simple import elementwise_sketches, reduction_sketches
+from loopwright.autotune.space import Sketch
+from loopwright.sched.default import schedule_stage
+from loopwright.sched.errors import ScheduleError
+from loopwright.sched.recipes.graph import dominant, finish_inside, followers, inline_all
+from loopwright.sched.recipes.roles import Roles, roles_of
+from loopwright.sched.schedule import Schedule
+from loopwright.sched.target import Target
+from loopwright.sched.workload import Workload
+
+Rule = Callable[[Schedule, Roles, Target], Iterator[Sketch]]
+
+
+def sketches(work: Workload, target: Target) -> tuple[Sketch, ...]:
+    """Every sketch of ``work``: together they are the space that is searched when the user gives none.
+
+    Example:
+        >>> from loopwright import ops
+        >>> target = Target("cpu", "znver3", 2, ("avx2", "fma"), (32768, 524288, 33554432))
+        >>> found = sketches(ops.matmul(M=512, N=512, K=512), target)
+        >>> all(sketch.schedule.knobs for sketch in found)
+        True
+    """
+    empty = any(axis.extent == 0 for stage in work.stages for axis in stage.all_axes)
+    if empty:
+        return (Sketch("as written", work.schedule()),)
+    base = inline_all(work.schedule())
+    main = dominant(base.nests)
+    if main is None:
+        return (Sketch("as written", base),)
+    found = [
+        Sketch(sketch.name, _rest(sketch.schedule, main, target), sketch.rules, sketch.seeds)
+        for sketch in _of_stage(base, main, target)
+    ]
+    return tuple(found) or (Sketch("default", _rest(schedule_stage(base, main, target), main, target)),)
+
+
+def _of_stage(base: Schedule, name: str, target: Target) -> Iterator[Sketch]:
+    """The sketches of the stage with the most work, by the rule its structure asks for."""
+    roles = roles_of(base.nests, name)
+    rule: Rule = elementwise_sketches
+    if roles.gemm_like:
+        rule = gemm_sketches
+    elif roles.reduce:
+        rule = reduction_sketches
+    yield from rule(base, roles, target)
+
+
+def _rest(schedule: Schedule, main: str, target: Target) -> Schedule:
+    """Schedule the other stages: inside the loops of what they follow where that is legal, else by the default recipes."""
+    done = {main}
+    for stage in schedule.work.stages:
+        nest = schedule.nests.stages[stage.name]
+        if nest.place.kind != "inline" and stage.name not in done:
+            schedule = schedule_stage(schedule, stage.name, target)
+        if nest.place.kind == "inline":
+            continue
+        for follower in followers(schedule.nests, stage.name):
+            if follower in done:
+                continue
+            try:
+                inside = finish_inside(schedule, follower, stage.name)
+            except ScheduleError:
+                continue
+            if inside is not schedule:
+                schedule = inside
+                done.add(follower)
+    return schedule

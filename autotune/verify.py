@@ -1,0 +1,99 @@
+"""Comparing a candidate's result with the reference's, with the reference evaluated once for each workload."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from loopwright.sched.reference import Expected
+from loopwright.sched.reference_inputs import random_inputs
+from loopwright.sched.workload import Workload
+
+Array = np.ndarray[Any, Any]
+# Elements compared at a time where the reference allows some rounding.
+CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What a right candidate returns."""
+
+    expected: Expected
+
+    @property
+    def values(self) -> tuple[Array, ...]:
+        """The reference's outputs."""
+        return self.expected.values
+
+    def poison(self, outputs: list[Array]) -> None:
+        """Fill arrays with what is wrong everywhere, so that an element a candidate never writes is found.
+
+        Example:
+            >>> judge = Judge(Expected(("C",), (np.array([1, 2], "int32"),), (None,)))
+            >>> out = [np.array([1, 2], "int32")]
+            >>> judge.poison(out)
+            >>> print(judge.fault(out))
+            C: 2 of 2 elements differ; worst at [0]: -2 instead of 1
+        """
+        for output, wanted in zip(outputs, self.values, strict=True):
+            if np.issubdtype(output.dtype, np.inexact):
+                output.fill(np.nan)
+            else:
+                np.invert(wanted, out=output)
+
+    def fault(self, outputs: list[Array]) -> str | None:
+        """One line about what is wrong with the outputs, or None."""
+        triples = zip(outputs, self.values, self.expected.slacks, strict=True)
+        if all(_agrees(got, wanted, slack) for got, wanted, slack in triples):
+            return None
+        return self.expected.check(tuple(outputs))
+
+    def save(self, folder: Path) -> None:
+        """Write what :meth:`load` reads."""
+        for nth, (value, slack) in enumerate(zip(self.values, self.expected.slacks, strict=True)):
+            np.save(folder / f"wanted{nth}.npy", value)
+            if slack is not None and slack.any():
+                np.save(folder / f"slack{nth}.npy", slack)
+
+    @classmethod
+    def load(cls, work: Workload, folder: Path) -> Judge:
+        """Restore a judge of ``work``'s candidates."""
+        names = tuple(stage.name for stage in work.outputs)
+        values = tuple(np.load(folder / f"wanted{nth}.npy") for nth in range(len(names)))
+        slacks = []
+        for nth, value in enumerate(values):
+            path = folder / f"slack{nth}.npy"
+            exact = np.zeros(value.shape, bool if value.dtype == bool else np.float64)
+            slacks.append(np.load(path) if path.exists() else exact)
+        return cls(Expected(names, values, tuple(slacks)))
+
+
+def _agrees(got: Array, wanted: Array, slack: Array | None) -> bool:
+    """A quick sufficient test; what it doubts is looked at closely."""
+    if np.array_equal(got, wanted):
+        return True
+    if slack is None or wanted.dtype == bool or not slack.any():
+        return False
+    flat = (array.reshape(-1) for array in (got, wanted, np.broadcast_to(slack, wanted.shape)))
+    a, b, s = flat
+    with np.errstate(all="ignore"):
+        return all(
+            bool((np.abs(a[n : n + CHUNK] - b[n : n + CHUNK]) <= s[n : n + CHUNK]).all())
+            for n in range(0, a.size, CHUNK)
+        )
+
+
+def prepare(work: Workload, folder: Path, seed: int = 0) -> None:
+    """Write input arrays for ``work`` into ``folder``, and what the reference makes of them."""
+    inputs = random_inputs(work, seed)
+    for nth, array in enumerate(inputs):
+        np.save(folder / f"input{nth}.npy", array)
+    Judge(Expected.of(work, inputs)).save(folder)
+
+
+def load_inputs(work: Workload, folder: Path) -> list[Array]:
+    """The input arrays that :func:`prepare` wrote, in memory of NumPy's own, aligned as a user's arrays would be."""
+    return [np.load(folder / f"input{nth}.npy") for nth in range(len(work.inputs))]
