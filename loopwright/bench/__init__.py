@@ -1,0 +1,1 @@
+"""Comparing kernels: the default schedule, the tuned one and NumPy, in turns and with the same threads."""

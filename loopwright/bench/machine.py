@@ -1,0 +1,59 @@
+"""What a measurement was made on and with."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+from pathlib import Path
+from typing import Any
+
+import loopwright
+
+
+def cpu_model() -> str:
+    """The processor's name, as the system gives it."""
+    try:
+        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return " ".join(found.group(1).split()) if found else platform.processor() or platform.machine()
+
+
+def numpy_text() -> str:
+    """NumPy's version, and that of the library that does its matrix multiplications."""
+    import numpy as np
+
+    blas = np.show_config(mode="dicts").get("Build Dependencies", {}).get("blas", {})
+    name, version = blas.get("name", ""), blas.get("version", "")
+    return f"{np.__version__} ({name} {version})" if name else np.__version__
+
+
+def facts(threads: int, target: Any = None) -> dict[str, str]:
+    """Machine, threads and versions, in words."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    named = f", {target.mcpu}" if target is not None else ""
+    return {
+        "machine": f"{cpu_model()}{named}, {cores} cores",
+        "threads": f"{threads}, for every contender",
+        "versions": (
+            f"loopwright {loopwright.__version__}, TVM {importlib.metadata.version('apache-tvm')}, "
+            f"NumPy {numpy_text()}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+        ),
+    }
+
+
+def other_load(threads: int) -> str | None:
+    """Say that other programs keep the machine busy, if they do: what is measured then is their noise.
+
+    Args:
+        threads: how many a contender will use.
+    """
+    try:
+        load = os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return None
+    if load + threads <= (os.cpu_count() or 1) + 0.7:
+        return None
+    return f"other programs keep this machine busy (load {load:.1f}): times will be too long, and ratios uncertain"

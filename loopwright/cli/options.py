@@ -1,0 +1,94 @@
+"""Options and arguments that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from loopwright.sched.errors import LoopwrightError
+
+OUT_FILE = click.Path(dir_okay=False, path_type=Path)
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class OutputError(LoopwrightError, OSError):
+    """A file that a command shall write cannot be written."""
+
+
+def operator_arguments(required: bool = True) -> Decorator:
+    """The arguments OPERATOR and NAME=VALUE..."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        function = click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...")(function)
+        return click.argument("operator", required=required)(function)
+
+    return decorate
+
+
+def workload_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options --workloads and --only."""
+    function = click.option(
+        "--only",
+        metavar="PATTERN",
+        help="Of the set, only the workloads whose name or place matches, such as '*N=3072*' or 'ffn*'.",
+    )(function)
+    return click.option("--workloads", metavar="SET", help="A named set of workloads instead of OPERATOR.")(
+        function
+    )
+
+
+target_option = click.option(
+    "--target",
+    default="cpu",
+    show_default=True,
+    help="What to build for: cpu is this host; or a .toml file. See `loopwright targets`.",
+)
+
+
+def log_option(help_text: str, required: bool = False) -> Decorator:
+    """The option --log."""
+    return click.option(
+        "--log", required=required, type=click.Path(path_type=Path), metavar="FILE", help=help_text
+    )
+
+
+def require_writable(path: Path) -> None:
+    """Find out before the work, not after it, that its result cannot be written.
+
+    Raises:
+        OutputError: it cannot.
+    """
+    existed = path.exists()
+    try:
+        with path.open("ab"):
+            pass
+        if not existed:
+            path.unlink()
+    except OSError as error:
+        folder = path.parent
+        why = error.strerror if folder.is_dir() else f"there is no directory {folder}; create it first"
+        raise OutputError(f"{path} cannot be written: {why}") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file as a whole, or leave what was there.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        if path.exists() and not path.is_file():  # /dev/stdout, a pipe
+            path.write_text(text, encoding="utf-8")
+            return
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
+        raise OutputError(f"{path} cannot be written: {error.strerror}") from None

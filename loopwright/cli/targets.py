@@ -1,0 +1,32 @@
+"""``loopwright targets``: what kernels can be built for, and the facts of this host."""
+
+from __future__ import annotations
+
+import click
+
+from loopwright.cli.tables import table
+
+
+@click.command()
+def targets() -> None:
+    """List the targets, and this machine's facts as the tuner sees them.
+
+    "cpu" is this host. For another machine, put its facts into a file and name that: --target server.toml, with
+    lines such as mcpu = "znver4" and cores = 16.
+    """
+    from loopwright.sched.target import KINDS, LATER_KINDS, Target
+
+    for kind in KINDS:
+        host = Target.parse(kind)
+        click.echo(f"{kind}: available; this host is")
+        facts = [
+            ["processor", host.mcpu],
+            ["cores", str(host.cores)],
+            ["vectors", f"{host.vector_bytes} bytes, {host.registers} registers"],
+            ["caches", ", ".join(f"L{n} {size // 1024} KiB" for n, size in enumerate(host.caches, 1))],
+            ["features", " ".join(host.features) or "none that matter here"],
+        ]
+        rows = table(["", "fact"], facts, left=["", "fact"]).splitlines()[1:]
+        click.echo("\n".join(f"    {row}" for row in rows))
+    for kind in LATER_KINDS:
+        click.echo(f"{kind}: not available in this version")

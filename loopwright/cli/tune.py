@@ -1,0 +1,152 @@
+"""``loopwright tune``: find schedules and keep them in a log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from loopwright.cli.options import log_option, operator_arguments, target_option, workload_options
+from loopwright.cli.tables import causes_text, table
+
+if TYPE_CHECKING:
+    from loopwright.bench.compare import Comparison, Item
+    from loopwright.cli.watch import Watch
+    from loopwright.sched.target import Target
+    from loopwright.sched.workload import Workload
+
+INTERRUPTED = 130
+NOTHING_FOUND = 1
+ROUNDS = 7
+"""Of default against tuned, for the table at the end."""
+
+
+@click.command()
+@operator_arguments(required=False)
+@workload_options
+@target_option
+@click.option(
+    "--trials", type=click.IntRange(min=1), help="How many trials the log shall have of each workload."
+)
+@click.option("--more", type=click.IntRange(min=1), help="How many trials to add for each workload.")
+@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="How long to tune, in all.")
+@log_option("The tuning log: what it holds is used, and what is found is added.", required=True)
+@click.option(
+    "--seed", default=0, show_default=True, help="The same seed and the same times: the same choices."
+)
+def tune(
+    operator: str | None,
+    arguments: tuple[str, ...],
+    workloads: str | None,
+    only: str | None,
+    target: str,
+    trials: int | None,
+    more: int | None,
+    minutes: float | None,
+    log: Path,
+    seed: int,
+) -> int:
+    """Search for the fastest schedule of OPERATOR on this machine, and keep every trial in a log.
+
+    --trials 200 means that the log shall have 200 trials of the workload for this target: after an interruption the
+    same command does the rest, and run once more it does nothing. Ctrl-C ends the run; what was found is kept.
+    With --workloads, a whole set is tuned and shares the time.
+
+    \b
+      loopwright tune my_ops.py:matmul M=512 N=512 K=512 --trials 200 --log tuned.jsonl
+      loopwright tune --workloads bert-base --minutes 10 --log bert.jsonl
+    """
+    from loopwright.cli.pick import pick_items
+    from loopwright.cli.watch import Watch
+    from loopwright.sched.target import Target
+
+    items = pick_items(operator, arguments, workloads, only)
+    if trials is None and more is None and minutes is None:
+        raise click.UsageError("say how long to tune: --trials N, --more N or --minutes X")
+    if trials is not None and more is not None:
+        raise click.UsageError(
+            "--trials is how many there shall be, --more how many to add: give one of them"
+        )
+    on = Target.parse(target)
+    watch = Watch(minutes, len(items))
+    try:
+        with watch:
+            _search(
+                [item.work for item in items],
+                on,
+                watch,
+                log,
+                trials=trials,
+                more=more,
+                minutes=minutes,
+                seed=seed,
+            )
+    except KeyboardInterrupt:
+        click.echo(
+            f"interrupted; {watch.summary()}, all in {log}: the same command goes on from there", err=True
+        )
+        return INTERRUPTED
+    click.echo(f"{watch.summary()}; the log is {log}")
+    found = [item for item in items if watch.tally(item.work).best is not None]
+    click.echo(_table(items, watch, _measured(found, on, log)))
+    _show_deployment(items, operator, log)
+    return 0 if found else NOTHING_FOUND
+
+
+def _search(works: Sequence[Workload], target: Target, watch: Watch, log: Path, **how: Any) -> None:
+    """Tune one workload, or several that share the time."""
+    if len(works) == 1:
+        from loopwright.autotune.tune import tune as search
+
+        search(works[0], target, log=log, progress=watch, **how)
+    else:
+        from loopwright.autotune.many import tune_many
+
+        tune_many(works, target, log=log, progress=watch, **how)
+
+
+def _measured(items: Sequence[Item], target: Target, log: Path) -> dict[str, Comparison]:
+    """Default and tuned schedule side by side, by the workload's key."""
+    from loopwright.bench.compare import compare
+    from loopwright.cli.status import status_line
+
+    done: dict[str, Comparison] = {}
+    with status_line(len(items)) as status:
+        for comparison in compare(items, target, log, rounds=ROUNDS, numpy=False, report=status.say):
+            done[comparison.item.work.key] = comparison
+            status.advance()
+    return done
+
+
+def _table(items: Sequence[Item], watch: Watch, measured: Mapping[str, Comparison]) -> str:
+    from loopwright.autotune.lookup import seconds_text
+    from loopwright.autotune.report.labels import short_labels
+
+    labels, shared = short_labels([(item.work.name, item.work.args) for item in items])
+    headers = ["name", "workload", "default", "tuned", "speed-up", "trials", "failed"]
+    rows = []
+    for label, item in zip(labels, items, strict=True):
+        tally, found = watch.tally(item.work), measured.get(item.work.key)
+        times = ["-", "-", "-"]
+        if found is not None and found.tuned:
+            gain = median(found.ratios("default", "tuned"))
+            times = [
+                seconds_text(found.seconds("default")),
+                seconds_text(found.seconds("tuned")),
+                f"{gain:.2f}",
+            ]
+        rows.append([item.name, label, *times, str(tally.trials), causes_text(tally.failures) or "0"])
+    if not any(item.name for item in items):
+        headers, rows = headers[1:], [row[1:] for row in rows]
+    lines = [table(headers, rows, left=("name", "workload", "failed"))]
+    return "\n".join([*lines, *(f"all of {text}" for text in shared)])
+
+
+def _show_deployment(items: Sequence[Item], operator: str | None, log: Path) -> None:
+    """The line of code, and the commands, that use what was found."""
+    if len(items) != 1 or operator is None:
+        return
+    click.echo(f'in Python: loopwright.build({items[0].work}, log="{log}")')

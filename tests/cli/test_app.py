@@ -1,0 +1,236 @@
+"""The command line as a whole: help, versions, exit statuses, and one line for every mistake."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from loopwright.autotune.record import Record
+
+import loopwright
+from loopwright.cli import main
+
+OPERATOR = """
+import loopwright as lw
+
+@lw.operator
+def scale(N: int, by: float = 2.0):
+    x = lw.input("x", (N,))
+    return lw.compute("y", (N,), lambda i: x[i] * by)
+"""
+
+
+@pytest.fixture
+def operator(tmp_path: Path) -> str:
+    path = tmp_path / "my_ops.py"
+    path.write_text(OPERATOR)
+    return f"{path}:scale"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "tuned.jsonl"
+    first = Record(
+        workload="1" * 64,
+        target={"kind": "cpu"},
+        status="ok",
+        seconds=1e-3,
+        verified=True,
+        schedule=[],
+        name="f",
+    )
+    second = Record(workload="1" * 64, target={"kind": "cpu"}, status="error", cause="run-timeout", name="f")
+    path.write_bytes(first.to_line() + second.to_line())
+    return path
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    """Run a command that must be refused, and return what it says."""
+    status = main([str(word) for word in words])
+    out, err = capsys.readouterr()
+    assert status == 2, err
+    assert not out
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def says(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    """Run a command that must work, and return what it says."""
+    assert main([str(word) for word in words]) == 0, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert says(capsys, "--version") == f"loopwright {loopwright.__version__}\n"
+    text = says(capsys, "--help")
+    for command in ("tune", "bench", "build", "report", "log", "targets"):
+        assert re.search(rf"^  {command} ", text, re.MULTILINE)
+        assert "Usage: loopwright " + command in says(capsys, command, "--help")
+
+
+def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "Commands:" in capsys.readouterr().err
+
+
+def test_it_runs_as_a_module_and_starts_without_the_compiler() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "loopwright", "--version"], capture_output=True, text=True
+    )
+    assert done.stdout == f"loopwright {loopwright.__version__}\n"
+    assert not re.search(r"\| +(tvm|xgboost|numpy)$", done.stderr, re.MULTILINE)
+
+
+def test_targets(capsys: pytest.CaptureFixture[str]) -> None:
+    text = says(capsys, "targets")
+    assert re.search(r"^cpu: available", text, re.MULTILINE)
+    assert "cuda: not available" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nosuch"], "No such command 'nosuch'; see `loopwright --help`"),
+        (["tune", "--nosuch"], "No such option"),
+        (["tune", "--log", "x"], "name an OPERATOR"),
+        (["tune", "nosuch.py:f", "--trials", "1", "--log", "x"], "nosuch.py does not exist"),
+        (["tune", "ops.nosuch", "--trials", "1", "--log", "x"], "there is no operator 'ops.nosuch'"),
+        (["tune", "ops.matmul", "M=abc", "N=1", "K=1", "--trials", "1", "--log", "x"], "M=abc"),
+        (["tune", "ops.matmul", "M=1", "--trials", "1", "--log", "x"], "missing: N, K"),
+        (["tune", "ops.matmul", "M=4", "N=4", "K=4", "--log", "x"], "--trials"),
+        (["tune", "ops.matmul", "M=4", "N=4", "K=4", "--trials", "0", "--log", "x"], "0 is not in the range"),
+        (["tune", "ops.matmul", "M=4", "N=4", "K=4", "--trials", "1"], "--log"),
+        (["tune", "--workloads", "nosuch", "--trials", "1", "--log", "x"], "nosuch"),
+        (["bench", "ops.matmul", "M=4", "N=4", "K=4"], "--log"),
+        (
+            ["bench", "ops.matmul", "M=4", "N=4", "K=4", "--log", "nosuch.jsonl"],
+            "there is no tuning log nosuch.jsonl",
+        ),
+        (["build", "ops.matmul", "M=4", "N=4", "K=4"], "--output"),
+        (
+            ["build", "ops.matmul", "M=4", "N=4", "K=4", "--target", "nosuch", "-o", "x.so"],
+            "unknown target 'nosuch'",
+        ),
+        (["build", "ops.matmul", "M=4", "N=4", "K=4", "--target", "cuda", "-o", "x.so"], "not available"),
+        (
+            ["build", "ops.matmul", "M=4", "N=4", "K=4", "--log", "nosuch.jsonl", "-o", "x.so"],
+            "no tuning log",
+        ),
+        (["build", "ops.matmul", "M=4", "N=4", "K=4", "-o", "nosuch/x.so"], "there is no directory nosuch"),
+        (["report", "nosuch.jsonl", "-o", "x.html"], "there is no tuning log nosuch.jsonl"),
+        (["log", "show", "nosuch.jsonl"], "there is no tuning log nosuch.jsonl"),
+        (["log", "best", "-o", "x"], "Missing argument"),
+        (["log", "merge", "nosuch.jsonl", "-o", "x"], "there is no tuning log nosuch.jsonl"),
+    ],
+)
+def test_a_mistake_gets_one_line(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert message in refused(capsys, *words)
+    assert not list(tmp_path.iterdir()), "a refused command leaves nothing behind"
+
+
+def test_a_foreign_file_is_no_log(capsys: pytest.CaptureFixture[str], tmp_path: Path, operator: str) -> None:
+    foreign = tmp_path / "notes.txt"
+    foreign.write_text("dear diary\n")
+    for words in (
+        ["log", "show", foreign],
+        ["report", foreign, "-o", tmp_path / "x.html"],
+        ["bench", operator, "N=4", "--log", foreign],
+        ["build", operator, "N=4", "--log", foreign, "-o", tmp_path / "x.so"],
+        ["tune", operator, "N=4", "--trials", "1", "--log", foreign],
+    ):
+        assert "is not a tuning log" in refused(capsys, *words)
+    assert foreign.read_text() == "dear diary\n"
+
+
+def test_log_show_best_merge_and_check(capsys: pytest.CaptureFixture[str], tmp_path: Path, log: Path) -> None:
+    text = says(capsys, "log", "show", log)
+    assert "2 records of 1 workload" in text
+    assert re.search(r"f\(\) +cpu +2 +1 +1 ms +1 run-timeout", text)
+    best = tmp_path / "best.jsonl"
+    assert "wrote 1 record" in says(capsys, "log", "best", log, "-o", best)
+    both = tmp_path / "both.jsonl"
+    assert "wrote 2 records" in says(capsys, "log", "merge", log, best, "-o", both)
+    assert "2 good records, 0 bad lines" in says(capsys, "log", "check", both)
+
+
+def test_bad_lines_are_reported_and_kept_out(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, log: Path
+) -> None:
+    with log.open("ab") as file:
+        file.write(b"nonsense\n")
+    assert main(["log", "show", str(log)]) == 0
+    out, err = capsys.readouterr()
+    assert "2 records of 1 workload, and 1 bad line" in out
+    assert f"{log}:3: not JSON" in err
+    assert main(["log", "check", str(log)]) == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_an_output_without_permission(capsys: pytest.CaptureFixture[str], tmp_path: Path, log: Path) -> None:
+    folder = tmp_path / "closed"
+    folder.mkdir()
+    folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    assert "Permission denied" in refused(capsys, "report", log, "-o", folder / "x.html")
+
+
+def test_an_output_that_is_a_directory(capsys: pytest.CaptureFixture[str], tmp_path: Path, log: Path) -> None:
+    assert "is a directory" in refused(capsys, "report", log, "-o", tmp_path)
+
+
+def test_a_full_disk_loses_nothing(capsys: pytest.CaptureFixture[str], log: Path) -> None:
+    assert "No space left" in refused(capsys, "report", log, "-o", "/dev/full")
+
+
+def test_report(capsys: pytest.CaptureFixture[str], tmp_path: Path, log: Path) -> None:
+    out = tmp_path / "report.html"
+    assert says(capsys, "report", log, "-o", out) == f"wrote {out}\n"
+    assert "run-timeout" in out.read_text()
+
+
+def test_build_and_load(capsys: pytest.CaptureFixture[str], tmp_path: Path, operator: str) -> None:
+    import numpy as np
+
+    library = tmp_path / "scale.so"
+    text = says(capsys, "build", operator, "N=8", "by=3", "-o", library)
+    assert "built scale(N=8, by=3.0) from: default schedule" in text
+    np.testing.assert_array_equal(loopwright.load(library)(np.ones(8, "f")), np.full(8, 3, "f"))
+
+
+def test_a_reader_that_leaves_early_is_no_error(log: Path) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m loopwright log show {log} | true", shell=True, capture_output=True, text=True
+    )
+    assert not done.stderr
+
+
+def test_an_interrupt_ends_with_130(tmp_path: Path) -> None:
+    path = tmp_path / "slow.py"
+    path.write_text("import time\nprint('loaded', flush=True)\ntime.sleep(60)\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "loopwright", "build", f"{path}:f", "-o", str(tmp_path / "x.so")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "loaded\n"
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Traceback" not in err
