@@ -7,6 +7,7 @@ from pathlib import Path
 import loopwright as lw
 from loopwright import ops
 from loopwright.bench.compare import Item, compare
+from loopwright.cli.watch import Watch
 
 SIZES = {"M": 128, "N": 3072, "K": 768}  # a sentence of 128 words enters the first feed-forward layer
 MINUTES = 1.25
@@ -16,7 +17,8 @@ LOG = Path("demo.jsonl")
 def main() -> None:
     work = ops.matmul(**SIZES)
     print(f"Tuning {work} for this machine. What is found goes into {LOG}; a second run goes on from there.")
-    lw.tune(work, target="cpu", minutes=MINUTES, log=LOG, seed=0)
+    with Watch(MINUTES, workloads=1) as progress_bar:
+        lw.tune(work, target="cpu", minutes=MINUTES, log=LOG, seed=0, progress=progress_bar)
 
     print("\nSide by side, in turns, with the same number of threads:\n")
     source = ("ops.matmul", *(f"{name}={size}" for name, size in SIZES.items()))
