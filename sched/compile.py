@@ -101,7 +101,6 @@ def _common_passes() -> list[Any]:
     return [
         t.FlattenBuffer(),
         t.BF16ComputeLegalize(),
-        t.NarrowDataType(32),
         t.VectorizeLoop(),
         t.UnrollLoop(),
         t.StmtSimplify(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from loopwright.sched import arguments, threads
@@ -140,6 +140,11 @@ class Kernel:
         from loopwright.sched.library import export
 
         return export(self, path)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a kernel holds machine code and cannot be pickled; export it, and load it in the other process"
+        )
 
     def __repr__(self) -> str:
         return f"<Kernel {self.signature} for {self.target.mcpu}>"

@@ -1,9 +1,10 @@
 """Which OS thread runs a kernel.
 
-The runtime keeps one pool of workers for every thread that ever ran a parallel loop, and never gives one back; a
-forked child inherits pools whose workers do not exist, and hangs on first use. So only a few threads may run parallel
-kernels themselves: the main thread, and threads that proved to be busy callers. All others hand their calls to
-one of a few runner threads. A forked child starts over with runners of its own.
+The runtime keeps a pool of workers for every thread that runs a parallel loop, until that thread ends and the pool has
+wound down; a thousand threads would mean a thousand pools. A forked child inherits pools whose workers do not
+exist, and hangs. So only a few threads may run parallel kernels themselves: the main thread, and
+threads that proved to be busy callers. All others hand their calls to one of a few runner threads. A forked
+child gets new workers for the thread it has.
 
 A kernel without a parallel loop touches no pool, and runs wherever it is called.
 """
@@ -13,6 +14,8 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+import time
+from collections import deque
 from collections.abc import Callable
 from functools import cache
 from queue import SimpleQueue
@@ -25,6 +28,8 @@ MAX_RUNNERS = 2
 # Busy threads that may own a pool at one time, and how many calls a thread makes before it counts as busy.
 MAX_DIRECT = 4
 CALLS_TO_EARN = 32
+# A pool's workers end within milliseconds of its thread; its place is given away only after this long.
+SECONDS_TO_END = 1.0
 
 Function = Callable[..., Any]
 
@@ -34,8 +39,8 @@ class _Here(threading.local):
 
     direct = False
     calls = 0
-    lease: object = None
-    # This thread brought a pool without workers through a fork: it never runs a parallel loop again.
+    lease: _Lease | None = None
+    # A fork could not be prepared: the pool this thread brought into the child is of no use.
     stale = False
 
 
@@ -46,11 +51,14 @@ def configure(cores: int) -> None:
     """Tell the runtime how many workers to use, unless the user's environment already says so.
 
     Its own default is half the cores, and it pins workers to cores, which starves them on a shared machine. The
-    runtime reads these when a pool starts: call this before the first kernel runs.
+    runtime reads these when a pool starts: call this before the first kernel runs. Idle workers look for work a set
+    number of times before they sleep: the default keeps every core busy for some 200 ms after each call, in the
+    way of whatever runs next; ours for some 3 ms.
     """
     if "OMP_NUM_THREADS" not in os.environ:
         os.environ.setdefault("TVM_NUM_THREADS", str(cores))
     os.environ.setdefault("TVM_BIND_THREADS", "0")
+    os.environ.setdefault("TVM_THREAD_POOL_SPIN_COUNT", "3000")
 
 
 def call(function: Function, args: tuple[Any, ...]) -> Any:
@@ -83,34 +91,57 @@ class _State:
         self.runners = 0
         self.pending = 0
         self.direct = 0
+        # When the threads ended whose pools may still be ending.
+        self.ended: deque[float] = deque()
 
 
 _state = _State()
 
 
-def _after_fork() -> None:
-    """Forget all rights: no runner and no worker survived the fork."""
+def _before_fork() -> None:
+    """Wake this thread's workers, which a child lacks: one that slept could not be taken off its queue there.
+
+    They stay awake far longer than the fork takes to copy their queues.
+    """
+    control = _control() if here.direct else None
+    if control is not None:
+        control.wake_workers()
+
+
+def _after_fork_in_child() -> None:
+    """Start over: of all threads only this one came along.
+
+    Its pool gets new workers at once: once other threads have been started, the old ones' remains may be theirs.
+    """
     global _state
     _state = _State()
-    here.stale = here.stale or here.direct
-    here.direct, here.calls, here.lease = False, 0, None
+    here.calls, here.lease = 0, None
+    if here.direct:
+        control = _control()
+        if control is not None:
+            control.renew_pool()
+        else:
+            here.direct, here.stale = False, True
 
 
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)
 
 
 def _earn() -> bool:
     """Whether this thread may run parallel kernels itself from now on."""
     if here.stale:
-        return False
+        raise ForkError("this process was forked from one that had run kernels, and cannot run them itself")
     if threading.current_thread() is threading.main_thread():
         here.direct = True
         return True
     here.calls += 1
-    state = _state
-    if here.calls < CALLS_TO_EARN or _control() is None:
+    if here.calls < CALLS_TO_EARN:
         return False
+    state = _state
     with state.lock:
+        while state.ended and state.ended[0] < time.monotonic() - SECONDS_TO_END:
+            state.ended.popleft()
+            state.direct -= 1
         if state.direct >= MAX_DIRECT:
             return False
         state.direct += 1
@@ -120,21 +151,14 @@ def _earn() -> bool:
 
 
 class _Lease:
-    """A busy thread's right to a pool. It dies with the thread, and takes the pool's workers along."""
+    """A busy thread's right to a pool. It ends with the thread; so does the pool, a little later."""
 
     def __init__(self, state: _State) -> None:
         self.state = state
-        self.thread = threading.get_ident()
 
     def __del__(self) -> None:
-        # In a forked child, or at the interpreter's end, there is nothing left to give back.
-        if self.state is not _state or threading.get_ident() != self.thread:
-            return
-        control = _control()
-        if control is not None:
-            control.drop_pool()
-            with self.state.lock:
-                self.state.direct -= 1
+        # Without the lock: this may run while this very thread holds it.
+        self.state.ended.append(time.monotonic())
 
 
 def _hand_over(function: Function, args: tuple[Any, ...]) -> Any:
@@ -199,20 +223,23 @@ class _Control:
     def __init__(self, runtime: ctypes.CDLL) -> None:
         self.workers = runtime["_ZN3tvm7runtime9threading14MaxConcurrencyEv"]
         self.set_workers = runtime["_ZN3tvm7runtime9threading17SetMaxConcurrencyEi"]
-        self._reset = runtime["_ZN3tvm7runtime9threading15ResetThreadPoolEv"]
+        self.renew_pool = runtime["_ZN3tvm7runtime9threading15ResetThreadPoolEv"]
         self.workers.restype = ctypes.c_int
         self.set_workers.argtypes, self.set_workers.restype = [ctypes.c_int], None
-        self._reset.restype = None
+        self.renew_pool.restype = None
+        self._launch = runtime["TVMBackendParallelLaunch"]
+        self._launch.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int]
+        # A C function that ignores what it is passed and returns 0: a task that does nothing.
+        self._nothing = ctypes.cast(ctypes.CDLL(None)["sched_yield"], ctypes.c_void_p)
 
-    def drop_pool(self) -> None:
-        """End the workers of this thread: make its pool anew, for one worker, which is the thread itself."""
-        self.set_workers(1)
-        self._reset()
+    def wake_workers(self) -> None:
+        """Let every worker of the calling thread's pool do something."""
+        self._launch(self._nothing, None, 0)
 
 
 @cache
 def _control() -> _Control | None:
-    """Control over the runtime's pools, if this build of it has the functions."""
+    """The functions above, if this build of the runtime has them."""
     try:
         return _Control(runtime_library())
     except (OSError, AttributeError):
