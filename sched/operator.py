@@ -15,6 +15,15 @@ from loopwright.sched.stage import Input, Stage
 from loopwright.sched.workload import Workload
 
 
+def _signature(fn: Callable[..., Any]) -> inspect.Signature:
+    """A function's parameters, with annotations as types even where they are written as text."""
+    try:
+        signature = inspect.signature(fn, eval_str=True)
+    except Exception:  # an annotation names what only type checkers see
+        signature = inspect.signature(fn)
+    return signature.replace(return_annotation=inspect.Signature.empty)
+
+
 class Operator:
     """A decorated function. Calling it with sizes and options traces the function and gives a :class:`Workload`."""
 
@@ -23,7 +32,7 @@ class Operator:
         self.fn = fn
         self.name = fn.__name__
         self.numpy = numpy
-        self.signature = inspect.signature(fn)
+        self.signature = _signature(fn)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Workload:
         """Bind the arguments.
