@@ -1,18 +1,17 @@
-"""From the statement tree to a TensorIR PrimFunc: a translation node by node.
-
-What TensorIR leaves undefined is defined here: integer division by zero gives 0 (as NumPy's), the least integer divided by -1
-wraps, shifts by at least the width give what shifting one by one would.
-"""
+"""From the statement tree to a TensorIR PrimFunc: a translation node by node."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from tvm import tirx
+from tvm.tirx import AllocBuffer, BufferLoad, BufferStore, For, ForKind, IfThenElse, PrimFunc, SeqStmt
+
 from loopwright.sched import dtypes, stmt
 from loopwright.sched.errors import BuildError
 from loopwright.sched.expr import Axis, Binary, Call, Cast, Const, Expr, Load, Select, Unary
-from tvm import tirx
-from tvm.tirx import AllocBuffer, BufferLoad, BufferStore, For, ForKind, IfThenElse, PrimFunc, SeqStmt
+from loopwright.sched.interval import index_range
+from loopwright.sched.lowering import integers
 
 KINDS = {
     "serial": ForKind.SERIAL,
@@ -112,12 +111,12 @@ class _Emitter:
             case Unary():
                 a = self.expr(e.a)
                 if e.op == "neg":
-                    return (
-                        tirx.Sub(tirx.const(0, e.dtype), a)
-                        if dtypes.is_integer(e.dtype)
-                        else tirx.Mul(a, tirx.const(-1, e.dtype))
-                    )
+                    integer = dtypes.is_integer(e.dtype)
+                    return integers.negated(a, e.dtype) if integer else tirx.Mul(a, tirx.const(-1, e.dtype))
                 return tirx.Not(a) if e.op == "not" else tirx.bitwise_not(a)
+            case Call(fn="abs") if dtypes.is_integer(e.dtype):
+                a = self.expr(e.args[0])
+                return tirx.Select(tirx.LT(a, tirx.const(0, e.dtype)), integers.negated(a, e.dtype), a)
             case Call():
                 return getattr(tirx, FUNCTIONS.get(e.fn, e.fn))(*(self.expr(a) for a in e.args))
             case Cast():
@@ -134,43 +133,23 @@ class _Emitter:
         return tirx.Cast(dtype, value)
 
     def binary(self, e: Binary) -> Any:
-        """A binary operation, with the cases that TensorIR leaves undefined taken out."""
+        """A binary operation; on integers with the meaning of :mod:`loopwright.sched.lowering.integers`."""
         a, b = self.expr(e.a), self.expr(e.b)
+        integer = dtypes.is_integer(e.dtype)
+        if integer and e.op in integers.OPERATIONS and not _fits(e):
+            return integers.wrapped(e.op, a, b, e.dtype)
         if e.op in BINARY:
             return BINARY[e.op](a, b)
-        if e.op in ("floordiv", "mod") and dtypes.is_float(e.dtype):
-            quotient = tirx.floor(tirx.Div(a, b))
-            return quotient if e.op == "floordiv" else tirx.Sub(a, tirx.Mul(quotient, b))
-        if e.op in ("floordiv", "mod"):
-            return self.divide(e, a, b)
-        return self.shift(e, a, b)
+        constant = int(e.b.value) if integer and isinstance(e.b, Const) else None
+        if e.op in ("shl", "shr"):
+            return integers.shifted(e.op, a, b, e.dtype, constant)
+        if integer:
+            return integers.divided(e.op, a, b, e.dtype, constant)
+        quotient = tirx.floor(tirx.Div(a, b))
+        return quotient if e.op == "floordiv" else tirx.Sub(a, tirx.Mul(quotient, b))
 
-    def divide(self, e: Binary, a: Any, b: Any) -> Any:
-        """Floor division or modulo of integers; a divisor that is not a constant may be 0 or -1."""
-        divide = tirx.FloorDiv if e.op == "floordiv" else tirx.FloorMod
-        zero = tirx.const(0, e.dtype)
-        if isinstance(e.b, Const) and int(e.b.value) not in (0, -1):
-            return divide(a, b)
-        trap = tirx.EQ(b, zero)
-        if e.dtype in dtypes.SIGNED:
-            minus_one = tirx.EQ(b, tirx.const(-1, e.dtype))
-            safe = divide(a, tirx.Select(tirx.Or(trap, minus_one), tirx.const(1, e.dtype), b))
-            turned = tirx.Sub(zero, a) if e.op == "floordiv" else zero
-            safe = tirx.Select(minus_one, turned, safe)
-        else:
-            safe = divide(a, tirx.Select(trap, tirx.const(1, e.dtype), b))
-        return tirx.Select(trap, zero, safe)
 
-    def shift(self, e: Binary, a: Any, b: Any) -> Any:
-        """A shift; by the width or more, nothing of the value is left but a sign."""
-        bits = 8 * dtypes.itemsize(e.dtype)
-        last, zero = tirx.const(bits - 1, e.dtype), tirx.const(0, e.dtype)
-        if isinstance(e.b, Const) and 0 <= int(e.b.value) < bits:
-            return tirx.shift_left(a, b) if e.op == "shl" else tirx.shift_right(a, b)
-        # As unsigned a negative amount is a huge one.
-        beyond = tirx.Or(tirx.LT(b, zero), tirx.GT(b, last)) if e.dtype in dtypes.SIGNED else tirx.GT(b, last)
-        held = tirx.Select(beyond, last, b)
-        if e.op == "shl":
-            return tirx.Select(beyond, zero, tirx.shift_left(a, held))
-        shifted = tirx.shift_right(a, held)
-        return shifted if e.dtype in dtypes.SIGNED else tirx.Select(beyond, zero, shifted)
+def _fits(e: Binary) -> bool:
+    """Whether an operation is known not to overflow, as index arithmetic is."""
+    span, (low, high) = index_range(e), dtypes.limits(e.dtype)
+    return span is not None and low <= span[0] and span[1] <= high

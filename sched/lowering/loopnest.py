@@ -9,6 +9,7 @@ has a value: full tiles first, then one smaller tile, so that no predicate stand
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from loopwright.sched import dtypes
 from loopwright.sched.expr import Axis, Binary, Const, Expr, Load, Result, loads, rewrite, substitute
@@ -40,11 +41,27 @@ def build(nests: Nests, name: str = "kernel", vector_bytes: int = 32, registers:
     return Builder(nests, vector_bytes, registers).program(name)
 
 
+def vectors_innermost(nest: StageNest) -> StageNest:
+    """The same nest with its vectorized loop inside all others, where every lane has an accumulator of its own.
+
+    Lanes do not depend on each other, so the order of a vectorized loop and others is free. If several loops are
+    vectorized, the innermost is the vector and the others are unrolled.
+    """
+    vectors = [loop for loop in nest.loops if loop.kind == "vectorize"]
+    if not vectors:
+        return nest
+    others = [loop for loop in nest.loops if loop.kind != "vectorize"]
+    unrolled = [replace(loop, kind="unroll") for loop in vectors[:-1]]
+    return nest.with_(loops=(*others, *unrolled, vectors[-1]))
+
+
 class Builder:
     """Builds one program. ``storage`` says where the values of each input and stage are at this point of the walk."""
 
     def __init__(self, nests: Nests, vector_bytes: int, registers: int) -> None:
-        self.nests = nests
+        self.nests = replace(
+            nests, stages={name: vectors_innermost(nest) for name, nest in nests.stages.items()}
+        )
         self.vector_bytes = vector_bytes
         self.registers = registers
         self.definitions = definitions(nests)
@@ -133,10 +150,8 @@ class Builder:
     def _loops(self, frame: Frame, position: int, limits: list[tuple[Axis, int]]) -> Stmt:
         """Open the loops from ``position`` on, and compute what stands inside."""
         loops = frame.nest.loops
-        if (
-            (position < len(loops)
-            and loops[position].reduce)
-            or (position == len(loops) and self._reduces(frame, loops))
+        if (position < len(loops) and loops[position].reduce) or (
+            position == len(loops) and self._reduces(frame, loops)
         ):
             return Reduction(self, frame, position, limits).statement()
         if position == len(loops):

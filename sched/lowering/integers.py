@@ -1,0 +1,129 @@
+"""Integer arithmetic in TensorIR that wraps, divides and shifts as NumPy's does.
+
+TVM marks 32- and 64-bit additions, subtractions and products as never overflowing, and its simplifier trusts that; division by
+zero traps; a shift by the width or more is undefined. The forms here have a meaning for all values, and LLVM turns them
+back into single instructions where there are any: 32-bit arithmetic is done in 64 bits, where it cannot
+overflow, and cut; 64-bit arithmetic is done in halves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tvm import tirx
+
+from loopwright.sched import dtypes
+
+OPERATIONS = {"add": tirx.Add, "sub": tirx.Sub, "mul": tirx.Mul}
+EXACT: dict[str, Callable[[int, int], int]] = {"add": int.__add__, "sub": int.__sub__, "mul": int.__mul__}
+LOW = 0xFFFFFFFF
+
+
+def wrapped(op: str, a: Any, b: Any, dtype: str) -> Any:
+    """``a op b`` for ``add``, ``sub`` or ``mul``, modulo 2 to the width."""
+    bits = 8 * dtypes.itemsize(dtype)
+    if isinstance(a, tirx.IntImm) and isinstance(b, tirx.IntImm):
+        return _literal(EXACT[op](int(a.value), int(b.value)), dtype)
+    x, y = _signed(a, dtype), _signed(b, dtype)
+    if bits < 32:
+        return _as(OPERATIONS[op](x, y), dtype)
+    if bits == 32:
+        wide = OPERATIONS[op](tirx.Cast("int64", x), tirx.Cast("int64", y))
+        return _as(tirx.Cast("int32", wide), dtype)
+    return _as({"add": _add, "sub": _subtract, "mul": _multiply}[op](x, y), dtype)
+
+
+def negated(a: Any, dtype: str) -> Any:
+    """``-a``; the least integer is its own negative."""
+    return wrapped("sub", tirx.const(0, dtype), a, dtype)
+
+
+def divided(op: str, a: Any, b: Any, dtype: str, divisor: int | None) -> Any:
+    """Floor division or modulo; ``divisor`` is the value of ``b`` if it is a constant. By zero: 0."""
+    divide = tirx.FloorDiv if op == "floordiv" else tirx.FloorMod
+    zero, one = tirx.const(0, dtype), tirx.const(1, dtype)
+    if divisor is not None and divisor not in (0, -1):
+        return divide(a, b)
+    trap = tirx.EQ(b, zero)
+    if dtype not in dtypes.SIGNED:
+        return tirx.Select(trap, zero, divide(a, tirx.Select(trap, one, b)))
+    # The least integer divided by -1 traps as well.
+    minus = tirx.EQ(b, tirx.const(-1, dtype))
+    safe = divide(a, tirx.Select(tirx.Or(trap, minus), one, b))
+    turned = negated(a, dtype) if op == "floordiv" else zero
+    return tirx.Select(trap, zero, tirx.Select(minus, turned, safe))
+
+
+def shifted(op: str, a: Any, b: Any, dtype: str, amount: int | None) -> Any:
+    """A shift; ``amount`` is the value of ``b`` if it is a constant. By the width or more, only a sign is left."""
+    bits = 8 * dtypes.itemsize(dtype)
+    shift = tirx.shift_left if op == "shl" else tirx.shift_right
+    if amount is not None and 0 <= amount < bits:
+        return shift(a, b)
+    last, zero = tirx.const(bits - 1, dtype), tirx.const(0, dtype)
+    beyond = tirx.GT(b, last)
+    if dtype in dtypes.SIGNED:
+        beyond = tirx.Or(beyond, tirx.LT(b, zero))
+    held = shift(a, tirx.Select(beyond, last, b))
+    if op == "shr" and dtype in dtypes.SIGNED:
+        return held
+    return tirx.Select(beyond, zero, held)
+
+
+def _signed(a: Any, dtype: str) -> Any:
+    """The bits of ``a`` as a signed integer whose range the simplifier knows nothing about."""
+    signed = f"int{8 * dtypes.itemsize(dtype)}"
+    if isinstance(a, tirx.IntImm):
+        return _literal(int(a.value), signed)
+    return _opaque(a, signed)
+
+
+def _as(a: Any, dtype: str) -> Any:
+    return a if dtype in dtypes.SIGNED else _opaque(a, dtype)
+
+
+def _opaque(a: Any, dtype: str) -> Any:
+    """``a`` in another type of its width. The complements cancel, but hide the range of ``a`` from TVM's simplifier."""
+    return tirx.bitwise_not(tirx.Cast(dtype, tirx.bitwise_not(a)))
+
+
+def _literal(value: int, dtype: str) -> Any:
+    """A constant, wrapped into the type."""
+    low, high = dtypes.limits(dtype)
+    return tirx.const(int((value - low) % (high - low + 1) + low), dtype)
+
+
+def _const(value: int) -> Any:
+    return tirx.const(value, "int64")
+
+
+def _halves(a: Any) -> tuple[Any, Any]:
+    """The upper half with its sign, and the lower half, which is not negative."""
+    return tirx.shift_right(a, _const(32)), tirx.bitwise_and(a, _const(LOW))
+
+
+def _joined(high: Any, low: Any) -> Any:
+    """``high * 2**32 + low``, whatever in ``low`` exceeds its half carried over."""
+    carried = tirx.Add(high, tirx.shift_right(low, _const(32)))
+    return tirx.bitwise_or(tirx.shift_left(carried, _const(32)), tirx.bitwise_and(low, _const(LOW)))
+
+
+def _add(a: Any, b: Any) -> Any:
+    (a1, a0), (b1, b0) = _halves(a), _halves(b)
+    return _joined(tirx.Add(a1, b1), tirx.Add(a0, b0))
+
+
+def _subtract(a: Any, b: Any) -> Any:
+    (a1, a0), (b1, b0) = _halves(a), _halves(b)
+    return _joined(tirx.Sub(a1, b1), tirx.Sub(a0, b0))
+
+
+def _multiply(a: Any, b: Any) -> Any:
+    """Schoolbook, in pieces whose products fit 63 bits."""
+    (a1, a0), (b1, b0) = _halves(a), _halves(b)
+    first = tirx.Mul(a0, tirx.bitwise_and(b0, _const(0xFFFF)))
+    second = tirx.Mul(a0, tirx.shift_right(b0, _const(16)))
+    low = _add(first, tirx.shift_left(second, _const(16)))
+    cross = [tirx.bitwise_and(tirx.Mul(x, y), _const(LOW)) for x, y in ((a1, b0), (a0, b1))]
+    return _add(low, tirx.shift_left(tirx.Add(cross[0], cross[1]), _const(32)))
