@@ -71,11 +71,12 @@ class Knob(Arithmetic):
             raise ScheduleError(
                 f"knob {self.name!r}: a knob's name is a text without spaces, such as 'i_tile'"
             )
-        if isinstance(self.values, str) or not isinstance(self.values, Iterable):
+        given: object = self.values
+        if isinstance(given, str) or not isinstance(given, Iterable):
             raise ScheduleError(
                 f"knob {self.name}: the values are a list, such as [4, 8, 16], not {self.values!r}"
             )
-        values = tuple(_choice(self.name, value) for value in self.values)
+        values = tuple(_choice(self.name, value) for value in given)
         object.__setattr__(self, "values", values)
         if not values:
             raise ScheduleError(f"knob {self.name}: it needs at least one value")

@@ -21,6 +21,20 @@ class Step:
     kind: str
 
 
+def vectors_innermost(nests: Nests) -> Nests:
+    """The nests with every vectorized loop moved inside the other loops of its stage.
+
+    That is what vector lanes mean: they go through the loops inside together. Nothing is placed in between, as the
+    checks have seen to.
+    """
+    for nest in nests.stages.values():
+        if any(loop.kind == "vectorize" for loop in nest.loops[:-1]):
+            lanes = tuple(loop for loop in nest.loops if loop.kind == "vectorize")
+            others = tuple(loop for loop in nest.loops if loop.kind != "vectorize")
+            nests = nests.with_stage(nest.with_(loops=others + lanes))
+    return nests
+
+
 def path(nests: Nests, name: str) -> tuple[Step, ...]:
     """The loops that stand around stage ``name``, from its root stage inwards; raises RecursionError on a cycle."""
     place = nests.stages[name].place

@@ -11,6 +11,7 @@ from loopwright.sched.directives import Directive
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.knobs import Choice, Derived, Knob
 from loopwright.sched.nest import Nests
+from loopwright.sched.placement import vectors_innermost
 from loopwright.sched.space import EXACT, distinct, leaves, legal, witness
 
 if TYPE_CHECKING:
@@ -232,8 +233,11 @@ class Schedule:
 
     @property
     def nests(self) -> Nests:
-        """The loops, relations and places that the directives come to; with knobs, for one legal choice of them."""
-        return self._nests
+        """The loops, relations and places that the directives come to; with knobs, for one legal choice of them.
+
+        Here vectorized loops are innermost, wherever the schedule has put them: that is how they run.
+        """
+        return vectors_innermost(self._nests)
 
     @property
     def knobs(self) -> dict[str, Knob]:
