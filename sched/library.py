@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright.sched import threads
 from loopwright.sched.errors import ExportError, LoadError, TargetError
+from loopwright.sched.runtime import foreign_functions, runtime_library
 from loopwright.sched.signature import Signature
 from loopwright.sched.target import Target, host_facts
 
@@ -53,31 +54,34 @@ def load(path: str | PathLike[str]) -> Kernel:
         TargetError: it was built for a CPU with features this one lacks.
     """
     from loopwright.sched.kernel import Kernel
-    from loopwright.sched.runtime import foreign_functions, runtime_library
 
     file = Path(path)
     description = _describe(file)
-    signature = Signature.from_json(description["signature"])
-    target = Target.from_json(description["target"])
+    try:
+        signature = Signature.from_json(description["signature"])
+        target = Target.from_json(description["target"])
+        parallel, provenance = bool(description["parallel"]), description["provenance"]
+    except (KeyError, LoadError, TargetError) as error:
+        raise LoadError(f"{file} is damaged: its description lacks something ({error})") from None
     here = host_facts()
     missing = target.missing_on(here)
     if missing:
         raise TargetError(f"{file} was built for a CPU with {', '.join(missing)}; this one lacks it")
     threads.configure(here.cores)
     runtime_library()
+    function = _function(file)
+    return Kernel(signature, function, target=target, parallel=parallel, provenance=provenance, path=file)
+
+
+def _function(file: Path) -> Any:
+    """The entry of a library."""
+    # load_module would go by the file's suffix.
+    load_shared = foreign_functions().get_global_func("ffi.Module.load_from_file.so")
     try:
         # An absolute path: a bare name would be searched for in the system's folders.
-        function = foreign_functions().load_module(str(file.resolve())).get_function(ENTRY)
+        return load_shared(str(file.resolve()), "so").get_function(ENTRY)
     except Exception as error:  # the foreign function interface raises classes of its own
         raise LoadError(f"{file} cannot be loaded: {str(error).strip().splitlines()[-1]}") from None
-    return Kernel(
-        signature,
-        function,
-        target=target,
-        parallel=bool(description["parallel"]),
-        provenance=description["provenance"],
-        path=file,
-    )
 
 
 def _copied(kernel: Kernel, folder: Path) -> Path:
