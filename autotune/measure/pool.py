@@ -16,6 +16,8 @@ from loopwright.sched.errors import TuneError
 # How long a fresh interpreter may take to import the compiler, and how often limits are looked at.
 START_SECONDS = 120.0
 TICK_SECONDS = 0.05
+# How often in a row a worker may be killed from outside before it has started.
+MAX_STARTS = 3
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Seat:
         self.phase = "start"
         self.deadline = time.monotonic() + START_SECONDS
         self.looked = 0.0
+        self.failed_starts = 0
         self.known: OrderedDict[str, None] = OrderedDict()  # what the worker keeps, in the order it forgets
 
     def restart(self) -> None:
@@ -97,7 +100,10 @@ class Seat:
         """The cause and message when the worker's stream ended by itself."""
         how, words = self.child.how_it_ended(), self.child.last_words()
         if not self.ready:
-            raise TuneError(f"a worker could not start ({how}): {words or 'it said nothing'}")
+            self.failed_starts += 1
+            if self.failed_starts >= MAX_STARTS or not how.startswith("killed"):
+                raise TuneError(f"a worker could not start ({how}): {words or 'it said nothing'}")
+            return "worker-lost", f"{how} while it started"
         text = f"{how}; last words: {words}" if words else how
         if any(hint in words.lower() for hint in ("bad_alloc", "out of memory", "memoryerror")):
             return "out-of-memory", text
@@ -217,7 +223,7 @@ def note(seat: Seat, message: dict[str, object]) -> Outcome | None:
     """Take in one message of a worker; the outcome, if it is one."""
     match message.get("event"):
         case "ready":
-            seat.ready = True
+            seat.ready, seat.failed_starts = True, 0
             seat.deadline = float("inf")
         case "phase":
             seat.enter(str(message["phase"]))

@@ -12,6 +12,8 @@ from loopwright.sched.recipes.roles import Operand, Roles
 from loopwright.sched.schedule import Schedule
 
 Number = Any  # an int, a knob, or arithmetic on knobs
+# Tiles are counted outside the reduction, where asking whether there is one more costs nothing; peeling would double the code.
+WHOLE = "guard"
 Packing = Literal["none", "root", "block"]
 Sharing = Literal["rows", "columns", "both"]
 
@@ -67,9 +69,10 @@ class _Gemm:
         """The whole recipe."""
         s, plan, stage = self.schedule, self.plan, self.stage
         s = s.split(f"{stage}.{self.rows}", (self.row_tile, self.row), plan.rows)
-        s = s.split(f"{stage}.{self.row_tile}", (self.row_block, self.row_in), plan.row_tiles)
+        s = s.split(f"{stage}.{self.row_tile}", (self.row_block, self.row_in), plan.row_tiles, WHOLE)
         s = s.split(f"{stage}.{self.columns}", (self.column_tile, self.lane), plan.columns)
-        s = s.split(f"{stage}.{self.column_tile}", (self.column_block, self.column_in), plan.column_tiles)
+        blocks = (self.column_block, self.column_in)
+        s = s.split(f"{stage}.{self.column_tile}", blocks, plan.column_tiles, WHOLE)
         s = s.split(f"{stage}.{self.steps[-1]}", (self.deep, self.unrolled), plan.unroll)
         s = s.reorder(stage, self._order())
         s = s.reorder(stage, self._tile_order())

@@ -1,0 +1,48 @@
+"""How long a run goes on, and in what steps."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+DEFAULT_TRIALS = 200
+# Trials between two fits of the model: few at first, when each fit teaches most.
+FIRST_BATCH, BATCH = 32, 64
+# The last part of a run looks close to the best there is.
+CLOSING = 0.2
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long to go on: a number of trials, a moment of the monotonic clock, or both."""
+
+    trials: int | None
+    until: float | None
+    start: float
+
+    def next_batch(self, done: int, batches: int, cores: int) -> int:
+        """The size of the next batch; 0 at the end."""
+        if self.until is not None and time.monotonic() >= self.until:
+            return 0
+        size = FIRST_BATCH if batches < 2 else BATCH
+        if self.trials is None:
+            return size
+        left = self.trials - done
+        # Short runs still fit the model a few times, and no batch leaves a core without work.
+        size = min(size, max(4 * cores, self.trials // 4))
+        return left if left < size + cores else min(size, left)
+
+    def closing(self, done: int) -> bool:
+        """Whether the run is near its end."""
+        if self.trials is not None and done >= (1 - CLOSING) * self.trials:
+            return True
+        return self.until is not None and time.monotonic() > self.until - CLOSING * (self.until - self.start)
+
+
+def wanted_trials(trials: int | None, more: int | None, minutes: float | None, have: int) -> int | None:
+    """Trials to measure now; None for as many as the time allows."""
+    if more is not None:
+        return more
+    if trials is None and minutes is not None:
+        return None
+    return max(0, (DEFAULT_TRIALS if trials is None else trials) - have)

@@ -1,0 +1,52 @@
+"""Everything a run measures with: workers, the finals' worker, and the folder their arrays lie in."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from loopwright.autotune.measure.finals import Finals
+from loopwright.autotune.measure.hosts import memory_limit, usable_cores
+from loopwright.autotune.measure.pool import Pool
+from loopwright.autotune.measure.task import Limits, Task
+from loopwright.autotune.verify import prepare
+from loopwright.sched.target import Target
+from loopwright.sched.workload import Workload
+
+
+class Bench:
+    """The workers of a run, and the arrays of its workloads in a folder of its own. A context manager."""
+
+    def __init__(
+        self, limits: Limits | None, command: Sequence[str] | None, target: Target, seed: int = 0
+    ) -> None:
+        self.target, self.seed = target, seed
+        self._limits = limits or Limits(memory_bytes=memory_limit())
+        self._command = command
+        self._tasks: dict[str, Task] = {}
+        self._stack = ExitStack()
+        self.pool: Pool
+        self.finals: Finals
+
+    def __enter__(self) -> Bench:
+        with ExitStack() as stack:
+            self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="loopwright-")))
+            cores = usable_cores()[: self.target.cores] or None
+            self.pool = stack.enter_context(Pool(self._limits, cores, self._command))
+            self.finals = stack.enter_context(Finals(self.target.cores, self._limits, self._command))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def task(self, work: Workload) -> Task:
+        """The workload as workers are told of it; its arrays and its reference result are made on first use."""
+        if work.key not in self._tasks:
+            folder = self._folder / work.key[:16]
+            folder.mkdir()
+            prepare(work, folder, self.seed)
+            self._tasks[work.key] = Task(work.key, work.to_json(), self.target.to_json(), folder)
+        return self._tasks[work.key]

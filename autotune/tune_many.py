@@ -1,0 +1,148 @@
+"""``tune_many``: tune a set of workloads, sharing the time where it is worth most."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loopwright.autotune.budget import Budget, wanted_trials
+from loopwright.autotune.events import Finished, Progress, Started, silent
+from loopwright.autotune.log import TuningLog
+from loopwright.autotune.measure.bench import Bench
+from loopwright.autotune.measure.task import Limits
+from loopwright.autotune.result import TuneResult
+from loopwright.autotune.session import Session
+from loopwright.autotune.tune import (
+    SEARCHES,
+    LogLike,
+    check_numbers,
+    check_search,
+    check_workload,
+    opened_log,
+    result_of,
+    runnable,
+    space_of,
+)
+from loopwright.sched.errors import TuneError
+from loopwright.sched.workload import Workload
+
+
+@dataclass(frozen=True)
+class Item:
+    """A workload of a set: its name there, and its weight (how often a model runs it)."""
+
+    name: str
+    workload: Workload
+    weight: float = 1.0
+
+
+@dataclass
+class _Part:
+    """An item under way."""
+
+    item: Item
+    session: Session
+    budget: Budget
+    done: int = 0
+    spent: float = 0.0
+    over: bool = False
+
+    @property
+    def claim(self) -> float:
+        """What the next batch may gain: the time the item costs now, shared by the batches it has had.
+
+        Handing each batch to the largest claim shares batches out in proportion to weight times seconds (the method of
+        d'Hondt). An item without any time comes first.
+        """
+        best = self.session.best
+        if best is None or best.seconds is None:
+            return float("inf") if len(self.session.batches) < 2 else 0.0
+        return self.item.weight * best.seconds / (len(self.session.batches) + 1)
+
+
+def tune_many(
+    items: Sequence[Item | tuple[str, Workload] | tuple[str, Workload, float]],
+    target: object = "cpu",
+    *,
+    trials: int | None = None,
+    more: int | None = None,
+    minutes: float | None = None,
+    log: LogLike | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    search: str = "anneal",
+    limits: Limits | None = None,
+    worker_command: Sequence[str] | None = None,
+) -> list[TuneResult]:
+    """Tune several workloads with one set of workers and one log.
+
+    Args:
+        items: ``(name, workload)`` or ``(name, workload, weight)``; equal workloads are tuned once.
+        trials, more: for each workload, as in :func:`loopwright.autotune.tune.tune`.
+        minutes: for all of them together. Batches go where most time is spent: to the largest weight times seconds,
+            divided by the batches already given.
+        target, log, seed, progress, search, limits, worker_command: as in ``tune``.
+
+    Returns:
+        A result for each item, in order.
+
+    Raises:
+        TuneError, LogError, KeyboardInterrupt: as in ``tune``.
+    """
+    parts_of = [item if isinstance(item, Item) else Item(*item) for item in items]
+    if not parts_of:
+        raise TuneError("there are no workloads to tune")
+    for item in parts_of:
+        check_workload(item.workload)
+        if not item.weight > 0:
+            raise TuneError(f"{item.name}: the weight is {item.weight!r}; a positive number is expected")
+    check_numbers(trials, more, minutes, seed)
+    check_search(search)
+    parsed = runnable(target)
+    told = progress or silent
+    with opened_log(log) as opened:
+        start = time.monotonic()
+        until = start + 60 * minutes if minutes is not None else None
+        parts: dict[str, _Part] = {}
+        for item in parts_of:
+            work = item.workload
+            if work.key in parts:
+                continue
+            space, space_id = space_of(work, parsed, None)
+            session = Session(
+                work, parsed, space, space_id, SEARCHES[search](space, seed), opened, seed, told
+            )
+            have = opened.count(work.key, parsed)
+            wanted = wanted_trials(trials, more, minutes, have)
+            names = tuple(sketch.name for sketch in space.sketches)
+            told(Started(str(work), str(parsed), have, wanted, minutes, space.size, names))
+            parts[work.key] = _Part(item, session, Budget(wanted, until, start), over=wanted == 0)
+        if any(not part.over for part in parts.values()):
+            with Bench(limits, worker_command, parsed, seed) as bench:
+                _share(list(parts.values()), bench)
+        results = {key: _finished(part, opened, told) for key, part in parts.items()}
+    return [results[item.workload.key] for item in parts_of]
+
+
+def _share(parts: list[_Part], bench: Bench) -> None:
+    """Give batches to the parts, one after the other, until all are over."""
+    while open_parts := [part for part in parts if not part.over]:
+        part = max(open_parts, key=lambda p: p.claim)
+        session, start = part.session, time.monotonic()
+        size = part.budget.next_batch(part.done, len(session.batches), len(bench.pool.seats))
+        if size == 0:
+            part.over = True
+            continue
+        closing = part.budget.closing(part.done)
+        part.done += session.round(
+            bench.task(session.work), bench.pool, bench.finals, size, part.budget.until, closing
+        )
+        part.over = session.exhausted
+        part.spent += time.monotonic() - start
+
+
+def _finished(part: _Part, log: TuningLog, told: Progress) -> TuneResult:
+    result = result_of(part.session, log, part.spent)
+    told(Finished(str(part.session.work), result))
+    return result

@@ -1,0 +1,167 @@
+"""Candidates that crash, hang, eat memory or compute nonsense become records with a named cause, and the run goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from loopwright import ops
+from loopwright.autotune.log import TuningLog
+from loopwright.autotune.measure.task import Limits
+from loopwright.autotune.tune import tune
+from loopwright.sched.errors import TuneError
+from loopwright.sched.knobs import knob
+from loopwright.sched.schedule import Schedule
+from loopwright.sched.workload import Workload
+
+FAULTY = [sys.executable, str(Path(__file__).with_name("faulty_worker.py"))]
+LIMITS = Limits(build_seconds=3.0, run_seconds=3.0, memory_bytes=700 << 20)
+CAUSES = {
+    1: None,
+    2: "compile-error",
+    3: "compile-error",
+    4: "compile-timeout",
+    5: "run-crash",
+    6: "run-timeout",
+    7: "out-of-memory",
+    8: "wrong-result",
+    9: "worker-lost",
+    10: None,
+    11: "out-of-memory",
+}
+
+
+def work() -> Workload:
+    return ops.matmul(M=24, N=24, K=24)
+
+
+def template(values: list[int]) -> Schedule:
+    return work().schedule().split("C.i", ("io", "ii"), knob("fault", values)).parallel("C.io")
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> dict[int, object]:
+    log = TuningLog(tmp_path_factory.mktemp("faults") / "log.jsonl")
+    space = template(list(CAUSES))
+    result = tune(
+        work(),
+        space=space,
+        trials=len(CAUSES),
+        log=log,
+        limits=LIMITS,
+        worker_command=FAULTY,
+        search="random",
+    )
+    assert result.measured == len(CAUSES)
+    assert sum(result.failures.values()) == sum(1 for cause in CAUSES.values() if cause)
+    assert result.best is not None
+    assert result.best.chosen["fault"] in (1, 10)
+    return {record.chosen["fault"]: record for record in log.records()}
+
+
+@pytest.mark.parametrize("fault", CAUSES)
+def test_a_fault_is_a_record_with_its_cause(records: dict[int, object], fault: int) -> None:
+    record = records[fault]
+    assert record.cause == CAUSES[fault]  # type: ignore[attr-defined]
+    assert record.verified == (CAUSES[fault] is None)  # type: ignore[attr-defined]
+
+
+def test_messages_say_what_happened(records: dict[int, object]) -> None:
+    said = {fault: record.message or "" for fault, record in records.items()}  # type: ignore[attr-defined]
+    assert said[2] == "RuntimeError: the compiler gave up"
+    assert "SIGSEGV" in said[3]
+    assert said[4] == "not compiled after 3 s"
+    assert "SIGSEGV" in said[5]
+    assert said[6] == "still running after 3 s"
+    assert "limit is 700 MiB" in said[7]
+    assert "1 of 576 elements differ" in said[8]
+    assert "SIGKILL" in said[9]
+
+
+def test_workers_that_cannot_start_are_one_clear_error(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "raise SystemExit('no such compiler')"]
+    with pytest.raises(TuneError, match="a worker could not start .*exit status 1.*: no such compiler"):
+        tune(work(), trials=4, log=tmp_path / "log.jsonl", worker_command=command)
+
+
+PROGRAM = """
+import sys, threading
+from loopwright import ops
+from loopwright.autotune.tune import tune
+from loopwright.autotune.events import Tried
+
+def told(event):
+    if isinstance(event, Tried):
+        print("tried", flush=True)
+
+tune(ops.matmul(M=64, N=64, K=64), target="cpu", minutes=5, log=sys.argv[1], progress=told)
+"""
+
+
+def started(tmp_path: Path) -> subprocess.Popen[str]:
+    """A tuning run of its own, under way."""
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(PROGRAM))
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(tmp_path / "log.jsonl")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    for _ in range(5):
+        assert process.stdout.readline() == "tried\n"
+    return process
+
+
+def gone(processes: list[psutil.Process], seconds: float = 5.0) -> bool:
+    _, alive = psutil.wait_procs(processes, timeout=seconds)
+    return not [p for p in alive if p.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_ctrl_c_keeps_what_was_measured_and_ends_the_workers(tmp_path: Path) -> None:
+    process = started(tmp_path)
+    workers = psutil.Process(process.pid).children(recursive=True)
+    assert len(workers) >= 2
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert "KeyboardInterrupt" in errors.splitlines()[-1]
+    assert gone(workers)
+    log = TuningLog(tmp_path / "log.jsonl")
+    assert len(log.records()) >= 5
+    assert not log.problems
+
+
+def test_no_orphans_after_the_tuner_is_killed(tmp_path: Path) -> None:
+    process = started(tmp_path)
+    workers = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    process.communicate(timeout=20)
+    assert gone(workers)
+
+
+def test_a_worker_killed_from_outside_is_replaced(tmp_path: Path) -> None:
+    log = TuningLog(tmp_path / "log.jsonl")
+    victims: list[int] = []
+
+    def told(_: object) -> None:
+        children = psutil.Process(os.getpid()).children()
+        if len(victims) < 2 and children:
+            victim = min(children, key=lambda child: child.create_time())
+            victims.append(victim.pid)
+            victim.kill()
+            time.sleep(0.1)
+
+    result = tune(work(), trials=12, log=log, progress=told)
+    assert victims
+    assert result.measured == 12
+    assert result.best is not None
+    assert set(result.failures) <= {"worker-lost"}
