@@ -1,6 +1,6 @@
-"""What pyproject.toml cannot say: sched/, autotune/ and ops/ stand at the top, and install inside loopwright."""
+"""What pyproject.toml cannot say: sched/, autotune/ and ops/ stand at the top and install inside loopwright."""
 
-from setuptools import find_packages, setup
+from setuptools import find_namespace_packages, setup
 
 FOLDERS = {
     "loopwright": "loopwright",
@@ -11,6 +11,8 @@ FOLDERS = {
 
 packages = []
 for package, folder in FOLDERS.items():
-    packages += [package, *(f"{package}.{inner}" for inner in find_packages(folder))]
+    # Namespace packages too: folders that hold data only.
+    inner = find_namespace_packages(folder, exclude=["*__pycache__*"])
+    packages += [package, *(f"{package}.{name}" for name in inner)]
 
 setup(packages=packages, package_dir=FOLDERS)
