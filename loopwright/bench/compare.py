@@ -41,12 +41,14 @@ class Item:
             the operator's NumPy function; None: NumPy is the reference evaluator.
         name: its name in a set of workloads.
         where: where in a network it occurs, for people.
+        weight: how often it occurs there.
     """
 
     work: Workload
     source: tuple[str, ...] | None = None
     name: str = ""
     where: str = ""
+    weight: int = 1
 
 
 @dataclass

@@ -45,6 +45,10 @@ class Progressing:
     def __post_init__(self) -> None:
         self.start = self.clock()
 
+    def begin(self) -> None:
+        """Count time from now on: what was done until now was preparation."""
+        self.start = self.clock()
+
     @property
     def elapsed(self) -> float:
         """Seconds since the run began."""

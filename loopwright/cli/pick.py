@@ -48,7 +48,13 @@ def _set(name: str) -> list[Item]:
     from loopwright.bench.compare import Item
 
     return [
-        Item(entry.workload, (f"ops.{entry.operator}", *_words(entry.args)), entry.name, entry.where)
+        Item(
+            entry.workload,
+            (f"ops.{entry.operator}", *_words(entry.args)),
+            entry.name,
+            entry.where,
+            entry.count,
+        )
         for entry in ops.workload_set(name)
     ]
 

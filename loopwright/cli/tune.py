@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from loopwright.bench.compare import Comparison, Item
     from loopwright.cli.watch import Watch
     from loopwright.sched.target import Target
-    from loopwright.sched.workload import Workload
 
 INTERRUPTED = 130
 NOTHING_FOUND = 1
@@ -75,7 +74,7 @@ def tune(
     try:
         with watch:
             _search(
-                [item.work for item in items],
+                items,
                 on,
                 watch,
                 log,
@@ -96,16 +95,17 @@ def tune(
     return 0 if found else NOTHING_FOUND
 
 
-def _search(works: Sequence[Workload], target: Target, watch: Watch, log: Path, **how: Any) -> None:
+def _search(items: Sequence[Item], target: Target, watch: Watch, log: Path, **how: Any) -> None:
     """Tune one workload, or several that share the time."""
-    if len(works) == 1:
+    if len(items) == 1:
         from loopwright.autotune.tune import tune as search
 
-        search(works[0], target, log=log, progress=watch, **how)
+        search(items[0].work, target, log=log, progress=watch, **how)
     else:
-        from loopwright.autotune.many import tune_many
+        from loopwright.autotune.tune_many import tune_many
 
-        tune_many(works, target, log=log, progress=watch, **how)
+        named = [(item.name, item.work, item.weight) for item in items]
+        tune_many(named, target, log=log, progress=watch, **how)
 
 
 def _measured(items: Sequence[Item], target: Target, log: Path) -> dict[str, Comparison]:

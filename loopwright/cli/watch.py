@@ -79,6 +79,8 @@ class Watch:
         return f"{count(done.done, 'trial')} in {duration(done.elapsed)}{rate}{failed}"
 
     def _start(self, event: Started, tally: Tally) -> None:
+        if len(self._tallies) == 1:
+            self._progress.begin()
         first = not tally.trials and not tally.measured
         if first:
             tally.trials = event.have
@@ -94,9 +96,8 @@ class Watch:
                 else "as many as time allows"
             )
             self._view.say(f"tuning {event.workload} for {event.target}")
-            self._view.say(
-                f"{has}{todo}, in a space of {event.space_size:,} schedules from {count(len(event.sketches), 'sketch', 'sketches')}"
-            )
+            sketches = count(len(event.sketches), "sketch", "sketches")
+            self._view.say(f"{has}{todo}, in a space of {event.space_size:,} schedules from {sketches}")
 
     def _try(self, event: Tried, tally: Tally) -> None:
         tally.trials += 1

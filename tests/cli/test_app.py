@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 
 import pytest
-from loopwright.autotune.record import Record
 
 import loopwright
+from loopwright.autotune.record import Record
 from loopwright.cli import main
 
 OPERATOR = """

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from loopwright.sched.errors import DefinitionError
 
 from loopwright.cli.load import load_operator, load_workload
+from loopwright.sched.errors import DefinitionError
 
 GOOD = """
 import loopwright as lw

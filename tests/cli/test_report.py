@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from loopwright import ops
 from loopwright.autotune.record import Record
 from loopwright.autotune.report.history import histories, rank_correlation
 from loopwright.autotune.report.page import render
 from loopwright.autotune.report.scale import Scale
 from loopwright.sched.errors import LogError
-
-from loopwright import ops
 
 WORK = ops.matmul(M=64, N=48, K=32)
 SCHEDULE = WORK.schedule().split("C.i", ("io", "ii"), 8).parallel("C.io")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from loopwright.sched.errors import DefinitionError
 
 import loopwright as lw
 from loopwright.cli.values import parse_arguments, parse_value
+from loopwright.sched.errors import DefinitionError
 
 
 @lw.operator
