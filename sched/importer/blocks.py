@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from loopwright.sched.importer.buffers import integer
-from loopwright.sched.importer.refuse import brief, refuse
 from tvm import ir, sym, tirx
 from tvm.ir.prim.expr import IntImm
 from tvm.s_tir.stmt import SBlockRealize
 from tvm.sym.iter_affine_map import IterMapLevel
+
+from loopwright.sched.importer.buffers import integer
+from loopwright.sched.importer.refuse import brief, refuse
 
 SPATIAL, REDUCE = 0, 2
 OTHER_KINDS = {

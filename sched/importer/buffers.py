@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tvm.ir.prim.expr import IntImm
+from tvm.tirx.buffer import is_buffer_var
+
 from loopwright.sched import dtypes
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.importer.refuse import brief, refuse
-from tvm.ir.prim.expr import IntImm
-from tvm.tirx.buffer import is_buffer_var
 
 
 def dtype_of(thing: Any, where: str) -> str:

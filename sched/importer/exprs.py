@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tvm import ir
+from tvm.ir import expr as tir
+from tvm.ir.prim import expr as prim
+
 from loopwright.sched import dtypes
 from loopwright.sched import expr as lw
 from loopwright.sched.errors import DefinitionError
@@ -18,9 +22,6 @@ from loopwright.sched.importer.inside import always_inside, simplified
 from loopwright.sched.importer.refuse import brief, refuse
 from loopwright.sched.interval import index_range
 from loopwright.sched.stage import Tensor
-from tvm import ir
-from tvm.ir import expr as tir
-from tvm.ir.prim import expr as prim
 
 BINARY = {
     prim.Add: "add", prim.Sub: "sub", prim.Mul: "mul", prim.FloorDiv: "floordiv", prim.FloorMod: "mod", prim.Min: "min",

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from loopwright.sched import dtypes
-from loopwright.sched import expr as lw
-from loopwright.sched.expr import Const, Expr
-from loopwright.sched.importer.refuse import brief, refuse
 from tvm import ir
 from tvm.ir import expr as tir
 from tvm.ir.prim import expr as prim
 from tvm_ffi import structural_equal
+
+from loopwright.sched import dtypes
+from loopwright.sched import expr as lw
+from loopwright.sched.expr import Const, Expr
+from loopwright.sched.importer.refuse import brief, refuse
 
 COMBINERS = {
     prim.Add: "sum", prim.Mul: "prod", prim.Min: "min", prim.Max: "max", prim.And: "all", prim.Or: "any",

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tvm import te
+from tvm.ir.prim.expr import IntImm
+from tvm.tirx import Reduce
+from tvm_ffi import structural_equal
+
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.importer.refuse import brief, first_line, refuse
 from loopwright.sched.importer.tir import read
 from loopwright.sched.stage import check_name
 from loopwright.sched.workload import Workload
-from tvm import te
-from tvm.ir.prim.expr import IntImm
-from tvm.tirx import Reduce
-from tvm_ffi import structural_equal
 
 
 def from_te(tensors: Iterable[Any], name: str = "te") -> Workload:

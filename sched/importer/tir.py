@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tvm import ir
+from tvm.tirx import PrimFunc
+
 from loopwright.sched import expr as lw
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.expr import Expr, Reduce
@@ -16,8 +19,6 @@ from loopwright.sched.importer.refuse import refuse
 from loopwright.sched.importer.targets import domain
 from loopwright.sched.stage import Input, Stage, Tensor, check_name, make_stage
 from loopwright.sched.workload import Workload
-from tvm import ir
-from tvm.tirx import PrimFunc
 
 
 def from_tir(func: PrimFunc, name: str | None = None) -> Workload:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 import tvm
-from loopwright.sched.importer import from_te, from_tir
 from tvm import relax, te, tirx, topi
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
 import loopwright as lw
+from loopwright.sched.importer import from_te, from_tir
 
 
 def random_array(shape: tuple[int, ...], dtype: str, rng: np.random.Generator) -> np.ndarray:

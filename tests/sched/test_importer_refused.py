@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 import tvm
-from loopwright.sched.importer import from_te, from_tir
 from tvm import relax, s_tir, te, tirx, topi
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
 import loopwright as lw
+from loopwright.sched.importer import from_te, from_tir
 
 
 def refused(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
