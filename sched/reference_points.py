@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -142,9 +142,9 @@ class Points:
     def value(self, expr: Expr) -> Value:
         """The value of a sub-expression."""
         if id(expr) not in self.shared:
-            return self._value(expr)
+            return self.HANDLERS[type(expr)](self, expr)
         if id(expr) not in self.known:
-            self.known[id(expr)] = self._value(expr)
+            self.known[id(expr)] = self.HANDLERS[type(expr)](self, expr)
         return self.known[id(expr)]
 
     def wide(self, expr: Expr) -> Value:
@@ -160,31 +160,18 @@ class Points:
         value = self.value(expr)
         return Value(value.array.astype(np.float64), value.slack)
 
-    def _value(self, expr: Expr) -> Value:
-        match expr:
-            case Const():
-                return Value(np.full((1,) * len(self.position), expr.value, expr.dtype))
-            case Axis():
-                start, stop = self.ranges[expr]
-                shape = [1] * len(self.position)
-                shape[self.position[expr]] = stop - start
-                return Value(np.arange(start, stop, dtype=np.int32).reshape(shape))
-            case Load():
-                return self._load(expr)
-            case Binary():
-                return self._binary(expr)
-            case Unary():
-                return self._unary(expr)
-            case Call():
-                return self._call(expr)
-            case Cast():
-                return self._cast(expr)
-            case Select():
-                return self._select(expr)
-            case Result():
-                assert self.result is not None
-                return self.result
-        raise AssertionError(f"{type(expr).__name__} cannot be evaluated")
+    def _const(self, expr: Const) -> Value:
+        return Value(np.full((1,) * len(self.position), expr.value, expr.dtype))
+
+    def _axis(self, expr: Axis) -> Value:
+        start, stop = self.ranges[expr]
+        shape = [1] * len(self.position)
+        shape[self.position[expr]] = stop - start
+        return Value(np.arange(start, stop, dtype=np.int32).reshape(shape))
+
+    def _result(self, expr: Result) -> Value:
+        assert self.result is not None, f"{expr} outside a stage with a reduction"
+        return self.result
 
     # Loads
 
@@ -350,6 +337,11 @@ class Points:
             gap = np.abs(a.array.astype(np.float64) - b.array.astype(np.float64))
             slack = np.where(cond.slack, gap + np.maximum(ea, eb), slack)
         return Value(array, slack)
+
+    HANDLERS: ClassVar[dict[type, Callable[[Points, Any], Value]]] = {
+        Const: _const, Axis: _axis, Result: _result, Load: _load,
+        Binary: _binary, Unary: _unary, Call: _call, Cast: _cast, Select: _select,
+    }  # fmt: skip
 
 
 def _shared(expr: Expr) -> set[int]:

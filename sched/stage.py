@@ -26,6 +26,7 @@ from loopwright.sched.expr import (
     rewrite,
     structure,
     substitute,
+    tree_depth,
     tree_size,
     walk,
     wrap,
@@ -37,6 +38,8 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?\Z")
 
 # Nodes of one formula. The lowering copies formulas; what is larger than this would be as slow to compile as to read.
 LARGEST = 20_000
+# Levels of nesting: formulas are walked by recursion, of which Python allows a thousand calls.
+DEEPEST = 350
 
 
 def check_name(name: object, what: str) -> str:
@@ -177,12 +180,7 @@ def make_stage(name: str, axes: tuple[Axis, ...], value: Expr, dtype: str | None
     value = wrap(value)
     if dtype is not None and value.dtype != dtype:
         value = cast(dtype, value)
-    size = tree_size(value)
-    if size > LARGEST:
-        raise DefinitionError(
-            f"stage {name}: written out, its formula has {size} parts (at most {LARGEST} are allowed);\n"
-            "give what is used again and again a stage of its own, with lw.compute"
-        )
+    check_size(name, value)
     value = _Hoist(name, axes)(_interned(value))
     found = _outermost(value)
     own = found[0] if found else None
@@ -197,6 +195,21 @@ def make_stage(name: str, axes: tuple[Axis, ...], value: Expr, dtype: str | None
     check_axes(stage)
     check_indices(stage)
     return stage
+
+
+def check_size(name: str, value: Expr) -> None:
+    """Refuse a formula that is too large, or nested too deep, to be worked with."""
+    size, depth = tree_size(value), tree_depth(value)
+    if size > LARGEST:
+        raise DefinitionError(
+            f"stage {name}: written out, its formula has {size} parts (at most {LARGEST} are allowed);\n"
+            "give what is used again and again a stage of its own, with lw.compute"
+        )
+    if depth > DEEPEST:
+        raise DefinitionError(
+            f"stage {name}: its formula is nested {depth} deep (at most {DEEPEST} are allowed);\n"
+            "write a long sum with lw.sum over a reduction axis, or give parts of it stages of their own, with lw.compute"
+        )
 
 
 def _outermost(value: Expr) -> list[Reduce]:

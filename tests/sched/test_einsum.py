@@ -146,7 +146,7 @@ ONE = "the whole message"
         (
             "C[i] += A[i,k] * A[k,i]",
             {"i": 4, "k": 5},
-            None,
+            "k",
             "one dimension of A is indexed by axes of different sizes: i=4, k=5",
         ),
         ("C[i] = A[i] + A[i,0]", {"i": 4}, "A[i,0]", "A has 1 and 2 indices in different places"),

@@ -209,6 +209,29 @@ def test_refused(build: Callable[[], Any], words: str) -> None:
     assert words in str(caught.value)
 
 
+def test_formulas_are_of_a_size_to_work_with() -> None:
+    def long_sum(terms: int) -> Workload:
+        def define() -> Any:
+            x = lw.input("x", (4 + terms,))
+
+            def value(i: Any) -> Any:
+                total = x[i]
+                for n in range(1, terms):
+                    total = total + x[i + n]
+                return total
+
+            return lw.compute("y", (4,), value)
+
+        return work_of(define)
+
+    work = long_sum(300)
+    assert work.reference(np.ones(304, "f")).tolist() == [300] * 4
+    assert Workload.from_json(work.to_json()).key == work.key
+    assert len(str(work.stages[0].body)) > 300
+    with pytest.raises(DefinitionError, match="nested 502 deep.*\n.*lw.sum over a reduction axis"):
+        long_sum(500)
+
+
 def test_a_select_guards_what_it_decides() -> None:
     lw.compute("C", (4,), lambda i: lw.select(i >= 1, A[i - 1, 0], 0.0))
     lw.compute("C", (4,), lambda i: A[lw.max(i - 1, 0), 0])
