@@ -11,6 +11,8 @@ from loopwright.autotune.report.svg import Plot, Point, bars
 MOST_DOTS = 800
 """More would make the page heavy, and hide one another."""
 
+SHORT_MINUTES = 3.0
+
 
 @dataclass(frozen=True)
 class Chart:
@@ -27,8 +29,12 @@ def charts_of(history: History) -> list[Chart]:
     found: list[Chart] = []
     if any(trial.record.ok for trial in history.trials):
         found.append(_progress(history, "against trials", "trial", lambda trial: float(trial.number)))
-        if history.minutes > 0:
+        if history.minutes > SHORT_MINUTES:
             found.append(_progress(history, "against time", "minutes of tuning", lambda trial: trial.minutes))
+        elif history.minutes > 0:
+            found.append(
+                _progress(history, "against time", "seconds of tuning", lambda trial: 60 * trial.minutes)
+            )
         predictions = _predictions(history)
         if predictions is not None:
             found.append(predictions)
