@@ -79,7 +79,7 @@ def check_new_stage(where: str, nests: Nests, name: Any) -> None:
             f"{where}: {name!r} is no name for a stage; use letters, digits and _, starting with a letter"
         )
     if nests.tensor(name) is not None:
-        raise ScheduleError(f"{where}: there is a {name!r} already; give the copy another name with name=")
+        raise ScheduleError(f"{where}: {name!r} is the name of a tensor already; give the copy another one with name=")
 
 
 def check_order(where: str, nest: StageNest, order: Any, whole: bool = False) -> tuple[str, ...]:
@@ -116,8 +116,8 @@ def check_serial(where: str, nest: StageNest, loop: Loop) -> None:
     """A loop's kind is given once and last: splitting or fusing it afterwards would lose the kind."""
     if loop.kind != "serial":
         raise ScheduleError(
-            f"{where}: {nest.name}.{shown(loop.name)} is {PAST[loop.kind]} already, which would be lost or doubled; "
-            f"{loop.kind} comes last"
+            f"{where}: {nest.name}.{shown(loop.name)} is {PAST[loop.kind]} already; a loop has one kind, and it comes last, "
+            f"after split, fuse and the like"
         )
 
 
@@ -282,7 +282,12 @@ def check_no_reduction(where: str, nest: StageNest, why: str) -> None:
 
 def check_untouched(where: str, nests: Nests, nest: StageNest) -> None:
     """Inlining removes a stage's loops: what was said about them would be dropped."""
-    check_hosts_nothing(where, nests, nest, [loop.name for loop in nest.loops])
+    for other in nests.stages.values():
+        if other.place.stage == nest.name and other.place.kind in ("at", "after"):
+            raise ScheduleError(
+                f"{where}: {other.name} is computed at {nest.name}.{shown(other.place.loop)}, which would be gone; "
+                f"compute_root({other.name!r}) or compute_inline it first"
+            )
     plain = tuple(Loop(axis.name, axis.reduce) for axis in nest.stage.all_axes)
     if nest.relations or nest.loops != plain or nest.layout is not None or nest.scope != "global":
         raise ScheduleError(

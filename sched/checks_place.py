@@ -34,6 +34,8 @@ def check_places(where: str, nests: Nests) -> None:
             check_completes(where, nests, nest)
             check_elementwise(where, nests, nest)
     paths = {name: path(nests, name) for name, nest in nests.stages.items() if nest.place.kind != "inline"}
+    for name in nests.outputs.values():
+        check_output_whole(where, nests, name, paths[name])
     edges = [(a, b) for b in paths for a in all_reads(nests, b)]
     followed = {nest.place.stage: nest.name for nest in placed if nest.place.kind == "after"}
     for producer, consumer in edges:
@@ -103,7 +105,7 @@ def check_completes(where: str, nests: Nests, nest: StageNest) -> None:
             )
             raise ScheduleError(
                 f"{where}: at {_spot(nest)} the reduction over {host.name}.{shown(loop.name)} has not ended, "
-                f"so {host.name} is incomplete there; {legal}"
+                f"so {host.name} is incomplete there;\n{legal}"
             )
         outer.append(shown(loop.name))
         if loop.name == nest.place.loop:
@@ -121,7 +123,7 @@ def check_elementwise(where: str, nests: Nests, nest: StageNest) -> None:
     host = nests.stages[nest.place.stage]
     if host.name in nests.outputs.values():
         raise ScheduleError(
-            f"{where}: {host.name} is an output, and stored whole; only what is not an output can be completed inside its loops"
+            f"{where}: {host.name} is an output, and stored whole;\nonly what is not an output can be completed inside its loops"
         )
     if nest.stage.reduce is not None:
         raise ScheduleError(
@@ -133,7 +135,7 @@ def check_elementwise(where: str, nests: Nests, nest: StageNest) -> None:
         )
     if elementwise_map(nests, nest.stage, host.name) is None:
         raise ScheduleError(
-            f"{where}: {nest.name} reads elements of {host.name} that are not ready at {_spot(nest)}; "
+            f"{where}: {nest.name} reads elements of {host.name} that are not ready at {_spot(nest)};\n"
             f"each use must be {host.name}[{', '.join(axis.name for axis in nest.stage.axes)}], "
             "or one and the same reordering of these"
         )
@@ -163,8 +165,7 @@ def check_available(
         if inside is not None:
             _after_sibling(where, nests, paths, producer, name, target, inside)
             return
-        if target == host:
-            raise ScheduleError(f"{where}: {target} reads {producer}, which comes after it")
+        check_follower_read(where, nests, producer, target, host)
         name = host
     place = nests.stages[name].place
     if place.kind != "at":
@@ -181,13 +182,33 @@ def check_available(
         )
 
 
+def check_output_whole(where: str, nests: Nests, name: str, steps: tuple[Step, ...]) -> None:
+    """An output may follow a stage inside its loops only if these run over the whole of it: not under compute_at."""
+    stages = [*(step.stage for step in steps[1:]), name]
+    for step, inner in zip(steps, stages, strict=False):
+        if step.kind == "at":
+            raise ScheduleError(
+                f"{where}: {name} is an output, and would be computed with {inner} inside {_spot(nests.stages[inner])}; "
+                f"leave {inner} at root"
+            )
+
+
+def check_follower_read(where: str, nests: Nests, producer: str, consumer: str, host: str) -> None:
+    """What follows a stage inside its loops is stored there too, unless it is an output."""
+    if producer not in nests.outputs.values():
+        raise ScheduleError(
+            f"{where}: {producer} would follow {host} inside its loops, and be stored there only, "
+            f"but {consumer} reads it outside;\nleave {producer} at root"
+        )
+
+
 def check_stored(where: str, nests: Nests, follower: str, producer: str, consumer: str) -> None:
     """A stage with others at the end of its loops is stored inside these loops: only those others can read it."""
     place = nests.stages[consumer].place
     if place.kind != "after" or place.stage != producer:
         raise ScheduleError(
             f"{where}: {consumer} reads {producer} as well, which {follower} completes inside its loops; "
-            f"{producer} is not stored beyond them.\nLet {consumer} follow it there too, or leave {follower} at root"
+            f"{producer} is not stored beyond them.\nLeave {follower} at root"
         )
 
 

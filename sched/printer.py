@@ -155,7 +155,8 @@ class _Printer:
                 if isinstance(relation, Split):
                     length[relation.parent] = length[relation.outer] * length[relation.inner]
                 else:
-                    length |= {relation.inner: 1, relation.outer: length[relation.fused]}
+                    inner = max(1, min(sizes(nest)[relation.inner], length[relation.fused]))
+                    length |= {relation.inner: inner, relation.outer: length[relation.fused] // inner}
             return length
         return sizes(nest, self.region(nest))
 
@@ -165,8 +166,10 @@ class _Printer:
             return self.regions.get(nest.name)
         if nest.place.kind == "after":
             host = self.nests.stages[nest.place.stage]
-            box, where = self.regions.get(host.name), elementwise_map(self.nests, nest.stage, host.name)
-            if box is not None and where is not None:
+            where = elementwise_map(self.nests, nest.stage, host.name)
+            if host.name in self.regions and where is not None:
+                length = self.lengths(host)
+                box = [length[axis.name] for axis in host.stage.axes]
                 return tuple(box[where.index(n)] for n in range(len(nest.stage.axes)))
         return None
 

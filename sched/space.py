@@ -29,7 +29,7 @@ def distinct(directives: Sequence[Directive]) -> dict[str, Knob]:
             other = found.setdefault(knob.name, knob)
             if other.values != knob.values:
                 raise ScheduleError(
-                    f"{directive.kind}: two knobs are named {knob.name!r}, with values {list(other.values)} and "
+                    f"{directive.kind} {directive.args[0][1]}: two knobs are named {knob.name!r}, with values {list(other.values)} and "
                     f"{list(knob.values)}; give each its own name"
                 )
     return found

@@ -49,6 +49,7 @@ class Directive:
         known = ARGUMENTS.get(kind) if isinstance(kind, str) else None
         if known is None:
             raise ScheduleError(f"there is no directive {kind!r}; there are {', '.join(DIRECTIVES)}")
+        where = f"{kind} {next(iter(args.values()), '')}"
         switch = ("when",) if kind in _SWITCHED else ()
         for name in args:
             if name not in known and name not in switch:
@@ -59,16 +60,16 @@ class Directive:
         for name, default in known.items():
             given = args.get(name)
             value = _normal(
-                kind, name, default if given is None and default is not inspect.Parameter.empty else given
+                where, name, default if given is None and default is not inspect.Parameter.empty else given
             )
             if value is not None:
                 normal.append((name, value))
             elif default is inspect.Parameter.empty:
-                raise ScheduleError(f"{kind}: the argument {name!r} is missing")
+                raise ScheduleError(f"{where}: the argument {name!r} is missing")
         when = args.get("when", True)
         if when is not True:
             if not isinstance(when, (bool, Knob)):
-                raise ScheduleError(f"{kind}: when= is True, False or a knob, not {when!r}")
+                raise ScheduleError(f"{where}: when= is True, False or a knob, not {when!r}")
             normal.append(("when", when))
         whole = tuple(normal)
         return Directive(kind, whole, any(True for _ in knobs_in(whole)))
@@ -105,14 +106,14 @@ class Directive:
         return self.get("when") is False
 
 
-def _normal(kind: str, name: str, value: Any) -> Any:
+def _normal(where: str, name: str, value: Any) -> Any:
     if isinstance(value, (Knob, Derived, str, bool)) or value is None:
         return _joined(name, value)
     if isinstance(value, (list, tuple)):
-        return _joined(name, tuple(_normal(kind, "", item) for item in value))
+        return _joined(name, tuple(_normal(where, name, item) for item in value))
     if hasattr(value, "__index__"):
         return int(value)
-    raise ScheduleError(f"{kind}: {name}={value!r} is no argument of a directive")
+    raise ScheduleError(f"{where}: {name}={value!r} is no integer, text or knob")
 
 
 def _joined(name: str, value: Any) -> Any:

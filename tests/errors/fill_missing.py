@@ -1,0 +1,7 @@
+# ScheduleError
+# fill: no value is given for t
+
+import loopwright as lw
+from tests.sched.workloads import matmul
+
+matmul(500, 300, 200).schedule().split("C.i", ("io", "ii"), lw.knob("t", [4, 8])).fill()

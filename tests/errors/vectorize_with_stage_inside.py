@@ -1,0 +1,6 @@
+# ScheduleError
+# vectorize by.x: bx would be computed inside the vectorized loop by.x; place it at a loop outside x
+
+from tests.sched.workloads import blur
+
+blur(13, 19).schedule().compute_at("bx", "by.x").vectorize("by.x")

@@ -1,0 +1,95 @@
+"""Random schedules: any directive with any arguments, of which the legal ones are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from hypothesis import strategies as st
+
+import loopwright as lw
+from loopwright.sched.address import shown
+from loopwright.sched.nest import StageNest
+from loopwright.sched.schedule import Schedule
+from loopwright.sched.workload import Workload
+
+T = TypeVar("T")
+Choose = Callable[[Sequence[Any]], Any]
+
+FACTORS = (2, 3, 4, 5, 8, 16, 1, 64)
+TAILS = ("auto", "auto", "guard", "peel", "pad")
+KINDS = (
+    "split", "split", "split", "tile", "fuse", "reorder", "reorder", "vectorize", "vectorize", "parallel", "unroll",
+    "compute_at", "compute_at", "reverse_compute_at", "compute_inline", "compute_root", "cache_read", "cache_write",
+    "transform_layout",
+)  # fmt: skip
+
+
+@st.composite
+def schedules(draw: st.DrawFn, work: Workload, most: int = 10) -> Schedule:
+    """Legal schedules of a workload: directives that the checks refuse are left out."""
+    return random_schedule(work, lambda options: draw(st.sampled_from(options)), draw(st.integers(0, most)))
+
+
+def random_schedule(work: Workload, choose: Choose, count: int) -> Schedule:
+    """A schedule from ``count`` tries; ``choose`` picks one of a sequence."""
+    schedule = work.schedule()
+    for number in range(count):
+        kind, args = propose(schedule, choose, number)
+        try:
+            schedule = getattr(schedule, kind)(*args[0], **args[1])
+        except lw.ScheduleError:
+            continue
+    return schedule
+
+
+def propose(
+    schedule: Schedule, choose: Choose, number: int
+) -> tuple[str, tuple[tuple[Any, ...], dict[str, Any]]]:
+    """A directive, legal or not: its method, and the arguments."""
+    nests = schedule.nests
+    kind = choose(KINDS)
+    nest = nests.stages[choose(list(nests.stages))]
+    loops = [f"{nest.name}.{shown(loop.name)}" for loop in nest.loops]
+    everywhere = [f"{n.name}.{shown(loop.name)}" for n in nests.stages.values() for loop in n.loops]
+    if not loops:
+        return "compute_root", ((nest.name,), {})
+    loop = choose(loops)
+    match kind:
+        case "split":
+            return kind, ((loop, (f"o{number}", f"i{number}"), choose(FACTORS), choose(TAILS)), {})
+        case "tile":
+            tiles = {
+                shown(x.name): (f"{shown(x.name)}o{number}", f"{shown(x.name)}i{number}", choose(FACTORS))
+                for x in nest.loops[:2]
+            }
+            return kind, ((nest.name, tiles), {"tail": choose(TAILS)})
+        case "fuse":
+            at = choose(range(len(loops)))
+            return kind, ((loops[at], loops[(at + 1) % len(loops)], f"f{number}"), {})
+        case "reorder":
+            return kind, ((nest.name, _shuffled(nest, choose)), {})
+        case "vectorize":
+            return kind, ((loop, choose((None, None, 2, 4, 8, 3))), {})
+        case "parallel" | "unroll":
+            return kind, ((loop,), {})
+        case "compute_at" | "reverse_compute_at":
+            return kind, ((nest.name, choose(everywhere)), {})
+        case "cache_read":
+            tensor = choose([*(t.name for t in nests.inputs), *nests.stages])
+            scope = choose(("global", "local", "shared"))
+            return kind, ((tensor, scope), {"at": choose((None, *everywhere)), "name": f"R{number}"})
+        case "cache_write":
+            at = choose((None, None, loop))
+            return kind, ((nest.name, choose(("local", "global"))), {"at": at, "name": f"W{number}"})
+        case "transform_layout":
+            return kind, ((nest.name, _shuffled(nest, choose)), {})
+    return kind, ((nest.name,), {})
+
+
+def _shuffled(nest: StageNest, choose: Choose) -> list[str]:
+    left = [shown(loop.name) for loop in nest.loops]
+    order = []
+    while left:
+        order.append(left.pop(choose(range(len(left)))))
+    return order
