@@ -19,6 +19,8 @@ from loopwright.sched.errors import LoopwrightError
 
 INTERRUPTED = 130
 MISTAKE = 2
+OPTIONAL = ("filelock", "jinja2", "psutil", "xgboost")
+"""Packages of the extra `tune`: an installation that only deploys is without them."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -64,6 +66,10 @@ def run(arguments: Sequence[str]) -> int:
         # Who read our output has gone (`loopwright log show x | head`): nothing to say, and nobody to say it to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except ModuleNotFoundError as error:
+        if error.name not in OPTIONAL:
+            raise
+        return _refuse(f"this needs the package {error.name}: pip install 'loopwright[tune]'")
     except OSError as error:
         return _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError:

@@ -202,6 +202,19 @@ def test_report(capsys: pytest.CaptureFixture[str], tmp_path: Path, log: Path) -
     assert "run-timeout" in out.read_text()
 
 
+@pytest.mark.parametrize("package", ["click", "rich", "jinja2"])
+def test_a_missing_package_is_named(package: str, log: Path, tmp_path: Path) -> None:
+    program = (
+        f"import sys; sys.modules['{package}'] = None\n"
+        "from loopwright.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    words = [sys.executable, "-c", program, "report", str(log), "-o", str(tmp_path / "x.html")]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert re.fullmatch(rf"error: .* the package {package}: pip install 'loopwright\[tune\]'\n", done.stderr)
+
+
 def test_build_and_load(capsys: pytest.CaptureFixture[str], tmp_path: Path, operator: str) -> None:
     import numpy as np
 
