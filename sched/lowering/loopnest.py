@@ -9,7 +9,6 @@ has a value: full tiles first, then one smaller tile, so that no predicate stand
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from loopwright.sched import dtypes
 from loopwright.sched.expr import Axis, Binary, Const, Expr, Load, Result, loads, rewrite, substitute
@@ -35,33 +34,18 @@ def build(nests: Nests, name: str = "kernel", vector_bytes: int = 32, registers:
     """The statement tree of scheduled nests.
 
     Args:
+        nests: of a schedule, which has the vectorized loop of every stage innermost: each lane needs its own accumulator.
         vector_bytes: the width of the target's vector registers; decides how long vectors are cut in pieces.
         registers: how many of them there are; decides whether a tile of accumulators is cut.
     """
     return Builder(nests, vector_bytes, registers).program(name)
 
 
-def vectors_innermost(nest: StageNest) -> StageNest:
-    """The same nest with its vectorized loop inside all others, where every lane has an accumulator of its own.
-
-    Lanes do not depend on each other, so the order of a vectorized loop and others is free. If several loops are
-    vectorized, the innermost is the vector and the others are unrolled.
-    """
-    vectors = [loop for loop in nest.loops if loop.kind == "vectorize"]
-    if not vectors:
-        return nest
-    others = [loop for loop in nest.loops if loop.kind != "vectorize"]
-    unrolled = [replace(loop, kind="unroll") for loop in vectors[:-1]]
-    return nest.with_(loops=(*others, *unrolled, vectors[-1]))
-
-
 class Builder:
     """Builds one program. ``storage`` says where the values of each input and stage are at this point of the walk."""
 
     def __init__(self, nests: Nests, vector_bytes: int, registers: int) -> None:
-        self.nests = replace(
-            nests, stages={name: vectors_innermost(nest) for name, nest in nests.stages.items()}
-        )
+        self.nests = nests
         self.vector_bytes = vector_bytes
         self.registers = registers
         self.definitions = definitions(nests)
