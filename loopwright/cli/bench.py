@@ -65,7 +65,7 @@ def bench(
     items = pick_items(operator, arguments, workloads, only)
     for path in (json_out, markdown_out):
         if path is not None:
-            require_writable(path)
+            require_writable(path, log, operator)
     read_log(log).require_log()  # before anything that takes time: is it there, and a log?
     on = Target.parse(target)
     about = facts(on.cores, on)

@@ -27,7 +27,7 @@ def build(operator: str, arguments: tuple[str, ...], target: str, log: Path | No
     from loopwright.cli.load import load_workload
 
     work = load_workload(operator, arguments)
-    require_writable(out)
+    require_writable(out, operator, log)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the log has no record for it is said below
         kernel = lw.build(work, target=target, log=log)

@@ -57,12 +57,26 @@ def log_option(help_text: str, required: bool = False) -> Decorator:
     )
 
 
-def require_writable(path: Path) -> None:
-    """Find out before the work, not after it, that its result cannot be written.
+def require_writable(path: Path, *inputs: Path | str | None) -> None:
+    """Find out before the work, not after it, that its result cannot be written, or would overwrite something dear.
+
+    Args:
+        path: the file to write.
+        inputs: what the command reads; an operator's name stands for its file.
 
     Raises:
-        OutputError: it cannot.
+        OutputError: it cannot be written, is one of the inputs, or is a tuning log.
     """
+    for given in inputs:
+        source = Path(given.rpartition(":")[0] or given) if isinstance(given, str) else given
+        if source is not None and source.exists() and path.exists() and path.samefile(source):
+            raise OutputError(
+                f"{path} is read by this command, and would be overwritten; name another output"
+            )
+    if path.is_file() and _is_log(path):
+        raise OutputError(
+            f"{path} is a tuning log, and would be overwritten; name another output, or remove it first"
+        )
     existed = path.exists()
     try:
         with path.open("ab"):
@@ -73,6 +87,13 @@ def require_writable(path: Path) -> None:
         folder = path.parent
         why = error.strerror if folder.is_dir() else f"there is no directory {folder}; create it first"
         raise OutputError(f"{path} cannot be written: {why}") from None
+
+
+def _is_log(path: Path) -> bool:
+    from loopwright.autotune.log_read import foreign_reason, read_log
+
+    data = read_log(path).data
+    return bool(data.strip()) and foreign_reason(data) is None
 
 
 def write_text(path: Path, text: str) -> None:

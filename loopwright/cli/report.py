@@ -36,9 +36,8 @@ def report(log: Path, out: Path, operators: tuple[str, ...]) -> None:
     from loopwright.autotune.report.page import render
 
     known = _Known(operators)
-    text = render(log, known.workload)
-    require_writable(out)
-    write_text(out, text)
+    require_writable(out, log, *operators)
+    write_text(out, render(log, known.workload))
     click.echo(f"wrote {out}")
 
 

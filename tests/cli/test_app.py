@@ -192,6 +192,24 @@ def test_an_output_that_is_a_directory(capsys: pytest.CaptureFixture[str], tmp_p
     assert "is a directory" in refused(capsys, "report", log, "-o", tmp_path)
 
 
+def test_an_output_never_replaces_what_is_read(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, log: Path, operator: str
+) -> None:
+    before, code = log.read_bytes(), Path(operator.removesuffix(":scale")).read_bytes()
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(before)
+    for words, why in (
+        (["report", log, "-o", log], "is read by this command"),
+        (["report", log, "-o", other], "is a tuning log"),
+        (["build", operator, "N=4", "-o", operator.removesuffix(":scale")], "is read by this command"),
+        (["build", operator, "N=4", "--log", log, "-o", log], "is read by this command"),
+        (["bench", operator, "N=4", "--log", log, "--json", log], "is read by this command"),
+    ):
+        assert why in refused(capsys, *words)
+    assert log.read_bytes() == other.read_bytes() == before
+    assert Path(operator.removesuffix(":scale")).read_bytes() == code
+
+
 def test_a_full_disk_loses_nothing(capsys: pytest.CaptureFixture[str], log: Path) -> None:
     assert "No space left" in refused(capsys, "report", log, "-o", "/dev/full")
 
