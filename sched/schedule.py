@@ -83,10 +83,14 @@ class Schedule:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a schedule does not change; its methods return new schedules ({name})")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a schedule does not change; its methods return new schedules ({name})")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Schedule, (self.work, self.directives, self._chosen)
+    def __copy__(self) -> Schedule:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Schedule:
+        return self
 
     # --- growing ---------------------------------------------------------------------------------------------------
 

@@ -110,7 +110,7 @@ def _normal(where: str, name: str, value: Any) -> Any:
     if isinstance(value, (Knob, Derived, str, bool)) or value is None:
         return _joined(name, value)
     if isinstance(value, (list, tuple)):
-        return _joined(name, tuple(_normal(where, name, item) for item in value))
+        return _joined(name, tuple(_normal(where, f"{name}[...]", item) for item in value))
     if hasattr(value, "__index__"):
         return int(value)
     raise ScheduleError(f"{where}: {name}={value!r} is no integer, text or knob")

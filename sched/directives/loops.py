@@ -61,7 +61,7 @@ def tile(nests: Nests, stage: str, tiles: tuple[tuple[str, str, str, int], ...],
     """
     where = f"tile {stage}"
     nest = find_stage(nests, stage, where)
-    if not tiles:
+    if not tiles or not isinstance(tiles, tuple):
         raise ScheduleError(f"{where}: no loops are given; write tile({stage!r}, i=('io', 'ii', 8), ...)")
     for item in tiles:
         if not isinstance(item, tuple) or len(item) != 4:
