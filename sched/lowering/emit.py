@@ -25,7 +25,7 @@ VECTOR_ALIGNMENT = 64
 
 BINARY = {
     "add": tirx.Add, "sub": tirx.Sub, "mul": tirx.Mul, "div": tirx.Div, "min": tirx.Min, "max": tirx.Max,
-    "eq": tirx.EQ, "ne": tirx.NE, "lt": tirx.LT, "le": tirx.LE, "gt": tirx.GT, "ge": tirx.GE,
+    "eq": tirx.EQ, "lt": tirx.LT, "le": tirx.LE, "gt": tirx.GT, "ge": tirx.GE,
     "and": tirx.And, "or": tirx.Or, "pow": tirx.power,
     "bitand": tirx.bitwise_and, "bitor": tirx.bitwise_or, "bitxor": tirx.bitwise_xor,
 }  # fmt: skip
@@ -129,7 +129,7 @@ class _Emitter:
     def cast(value: Any, source: str, dtype: str) -> Any:
         """A conversion; to bool it asks whether the value is not zero."""
         if dtype == "bool":
-            return tirx.NE(value, tirx.const(0, source))
+            return tirx.Not(tirx.EQ(value, tirx.const(0, source)))
         return tirx.Cast(dtype, value)
 
     def binary(self, e: Binary) -> Any:
@@ -138,6 +138,8 @@ class _Emitter:
         integer = dtypes.is_integer(e.dtype)
         if integer and e.op in integers.OPERATIONS and not _fits(e):
             return integers.wrapped(e.op, a, b, e.dtype)
+        if e.op == "ne":  # TVM's own is false where either is NaN
+            return tirx.Not(tirx.EQ(a, b))
         if e.op in BINARY:
             return BINARY[e.op](a, b)
         constant = int(e.b.value) if integer and isinstance(e.b, Const) else None

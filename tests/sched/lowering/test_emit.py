@@ -103,3 +103,21 @@ def test_casts_between_all_types(rng: np.random.Generator) -> None:
 
             array = x.astype(source)
             np.testing.assert_array_equal(lw.build(convert())(array), array.astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_floats_are_not_taken_for_real_numbers(dtype: str) -> None:
+    """No rewriting that rounding, infinities or NaN make untrue."""
+    a = np.array([0.0, 1.0, 1e-20, np.inf, -np.inf, np.nan, 3.0, -2.5], dtype)
+    b = np.array([1e20, 1e20, 1.0, np.inf, 1.0, np.nan, np.nan, 0.0], dtype)
+    with np.errstate(all="ignore"):
+        for fn in (
+            lambda x, y: (x + y) - y,
+            lambda x, y: x - x,
+            lambda x, y: x * 0.0,
+            lambda x, y: lw.select(x == x, y, -1.0),
+            lambda x, y: lw.select(x != x, y, -1.0),
+            lambda x, y: lw.select(~(x > y), x, 2.0),
+            lambda x, y: 0.0 / x,
+        ):
+            apply(fn, dtype, a, b)
