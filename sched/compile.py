@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from loopwright.sched.entry import packed_entry
 from loopwright.sched.errors import BuildError
+from loopwright.sched.pool_ir import POOL_IR
 from loopwright.sched.signature import DLPACK_CODES, Signature
 from loopwright.sched.target import Target
 
 ENTRY = "main"
-# What a lowered function calls when it needs the runtime: its pools are kept by thread.
-_RUNTIME_CALLS = ("TVMBackendParallelLaunch", "TVMBackendAllocWorkspace")
+# What the code of a parallel loop calls.
+_LAUNCHER = "TVMBackendParallelLaunch"
+POOL = "pool"
 
 
-def compile_module(
-    func: Any, signature: Signature, target: Target, checks: bool, lowered: bool
-) -> tuple[Any, Any, bool]:
-    """Compile; return TVM's module, the function before its entry was wrapped around it, and whether it needs a pool.
+def compile_module(func: Any, signature: Signature, target: Target, checks: bool) -> tuple[Any, Any, bool]:
+    """Compile; return TVM's module, the function before its entry was wrapped around it, and whether it has parallel loops.
 
     Raises:
         BuildError: TVM or LLVM refused.
@@ -29,20 +31,27 @@ def compile_module(
     tvm_target = target.to_tvm()
     try:
         module = tvm.IRModule({ENTRY: func.with_attr("global_symbol", ENTRY)})
-        module = _passes(tvm_target, lowered)(module)
+        module = _passes(tvm_target)(module)
         plain = module[ENTRY]
         module = tvm.IRModule({ENTRY: packed_entry(plain, signature, ENTRY, checks)})
         module = _final_passes()(module)
         built = tvm.get_global_func("target.build.llvm")(module, tvm_target)
     except Exception as error:  # TVM raises its own classes, of many lines
         raise BuildError(f"{signature.name} could not be compiled: {_first_line(error)}") from error
-    return built, plain, needs_pool(built)
+    return built, plain, _LAUNCHER in str(built.inspect_source("ll"))
 
 
-def needs_pool(module: Any) -> bool:
-    """Whether the compiled code calls what keeps something for every thread that calls it."""
-    text = str(module.inspect_source("ll"))
-    return any(name in text for name in _RUNTIME_CALLS)
+def pool_module(module: Any) -> Any:
+    """The pool of workers, compiled for the machine that another module is for."""
+    import tvm
+
+    lines = str(module.inspect_source("ll")).splitlines()
+    head = "".join(f"{line}\n" for line in lines if line.startswith("target "))
+    load = tvm.get_global_func("ffi.Module.load_from_file.ll")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pool.ll"
+        path.write_text(head + POOL_IR)
+        return load(str(path), "ll")
 
 
 def _check_params(func: Any, signature: Signature) -> None:
@@ -65,51 +74,28 @@ def _check_params(func: Any, signature: Signature) -> None:
             )
 
 
-def _passes(target: Any, lowered: bool) -> Any:
-    """Everything up to the entry."""
+def _passes(target: Any) -> Any:
+    """Everything up to the entry.
+
+    TVM's simplifier is left out: it takes floats for real numbers, and ``(x + 1) - x`` for 1. Indices are simple when they come
+    here, and LLVM does the rest in no more time.
+    """
     import tvm
     from tvm import tirx
 
     t = tirx.transform
-    bind = t.BindTarget(target.with_host(target))
-    if not lowered:
-        return tvm.ir.transform.Sequential([bind, *_block_passes(), *_common_passes()])
-    return tvm.ir.transform.Sequential([bind, t.StmtSimplify(), *_common_passes()])
-
-
-def _block_passes() -> list[Any]:
-    """Turn blocks into loops."""
-    import tvm
-
-    s = tvm.s_tir.transform
-    return [
-        s.CanonicalizeLoop(),
-        s.LowerInitBlock(),
-        s.PlanAndUpdateBufferAllocationLocation(),
-        s.ConvertBlocksToOpaque(),
-        s.CompactBufferAllocation(),
-        s.LowerMatchBuffer(),
-        s.StmtSimplify(),
-        s.LowerOpaqueBlock(),
-    ]
-
-
-def _common_passes() -> list[Any]:
-    from tvm import tirx
-
-    t = tirx.transform
-    return [
-        t.FlattenBuffer(),
-        t.BF16ComputeLegalize(),
-        t.VectorizeLoop(),
-        t.UnrollLoop(),
-        t.StmtSimplify(),
-        t.RemoveNoOp(),
-        t.CommonSubexprElim(),
-        t.FP8ComputeLegalize(),
-        t.AnnotateEntryFunc(),
-        t.SplitHostDevice(),
-    ]
+    return tvm.ir.transform.Sequential(
+        [
+            t.BindTarget(target.with_host(target)),
+            t.FlattenBuffer(),
+            t.BF16ComputeLegalize(),
+            t.VectorizeLoop(),
+            t.UnrollLoop(),
+            t.FP8ComputeLegalize(),
+            t.AnnotateEntryFunc(),
+            t.SplitHostDevice(),
+        ]
+    )
 
 
 def _final_passes() -> Any:

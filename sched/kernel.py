@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+
 from loopwright.sched import arguments, threads
 from loopwright.sched.errors import BuildError, TargetError
 from loopwright.sched.signature import Signature
@@ -54,7 +55,7 @@ class Kernel:
         #: (unless built without checks), and returns 1 if it ran.
         self.function = function
         self.target = target
-        #: Whether the kernel has parallel loops or needs scratch memory, and so one of the runtime's thread pools.
+        #: Whether the kernel has parallel loops.
         self.parallel = parallel
         self.checked = checked
         #: Where the schedule came from, as the builder said; a plain value.
@@ -62,7 +63,6 @@ class Kernel:
         self.module = module
         self.path = path
         self._lowered = lowered
-        self._anywhere = not parallel
         # The fast path serves what nearly every call is: checked, with one output.
         self._fast = checked and len(signature.outputs) == 1
         self._allocate = [(p.shape, p.numpy) for p in signature.outputs]
@@ -73,7 +73,7 @@ class Kernel:
 
     def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
         """Run the kernel; see the class."""
-        tried = self._fast and not named and (self._anywhere or threads.here.direct)
+        tried = self._fast and not named
         if tried:
             result = np.empty(self._shape, self._dtype) if out is None else out
             try:
@@ -93,7 +93,7 @@ class Kernel:
         if tried or not self.checked or not self._ran((*inputs, *outputs)):
             # A loan stands for an array that the entry would not take; it must live until the call is over.
             loans = arguments.lend(self.signature, [*inputs, *outputs])
-            if self._invoke(tuple(loans)) is None:
+            if self.function(*loans) is None:
                 raise BuildError(
                     f"{self.signature.name}: the compiled kernel refused arguments that are as declared"
                 )
@@ -102,16 +102,11 @@ class Kernel:
     def _ran(self, args: tuple[Any, ...]) -> bool:
         """Try the arguments as they are."""
         try:
-            return self._invoke(args) is not None
+            return self.function(*args) is not None
         except TargetError:
             raise
         except Exception:  # a failed conversion, as above
             return False
-
-    def _invoke(self, args: tuple[Any, ...]) -> Any:
-        if self._anywhere:
-            return self.function(*args)
-        return threads.call(self.function, args)
 
     def source(self, kind: str = "tir") -> str:
         """The kernel's code: ``"tir"`` (the loops, as TVM saw them; the default), ``"llvm"`` or ``"asm"``.
@@ -156,7 +151,6 @@ def compile_function(
     target: Target,
     *,
     checks: bool = True,
-    lowered: bool = True,
     provenance: Any = None,
 ) -> Kernel:
     """Compile a TensorIR PrimFunc.
@@ -167,8 +161,6 @@ def compile_function(
         target: what to compile for.
         checks: compile the argument checks. Without them compilation is faster; every call is checked in Python, at
             some 20 us, unless it goes to ``kernel.function`` directly.
-        lowered: the function consists of loops, stores and allocations alone. False runs TVM's whole pipeline, for
-            functions with blocks.
         provenance: a plain value to keep with the kernel and in its library.
 
     Raises:
@@ -178,19 +170,29 @@ def compile_function(
     from loopwright.sched.compile import compile_module
 
     threads.configure(host_facts().cores)
-    module, lowered_func, parallel = compile_module(func, signature, target, checks, lowered)
+    module, lowered_func, parallel = compile_module(func, signature, target, checks)
     missing = target.missing_on(host_facts())
-    function = _refuse(signature, missing) if missing else module.get_function("main")
+    function = _refuse(signature, missing) if missing else _ready(module, parallel)
     return Kernel(
         signature,
         function,
         target=target,
-        parallel=parallel and not missing,
+        parallel=parallel,
         checked=checks,
         provenance=provenance,
         module=module,
         lowered=lowered_func,
     )
+
+
+def _ready(module: Any, parallel: bool) -> Any:
+    """Load compiled code into this process."""
+    if parallel and not threads.has_pool():
+        from loopwright.sched.compile import POOL, pool_module
+
+        threads.install(pool_module(module).get_function(POOL))
+    with threads.launching():
+        return module.get_function("main")
 
 
 def _refuse(signature: Signature, missing: tuple[str, ...]) -> Any:

@@ -25,7 +25,7 @@ FORMAT = 1
 SYMBOL = "loopwright_library"
 # Stands before the description inside the file, so that it is found without running the library.
 MARKER = b"loopwright-library\n"
-ENTRY = "main"
+ENTRY, POOL = "main", "pool"
 COMPILERS = ("cc", "gcc", "clang")
 
 
@@ -69,17 +69,20 @@ def load(path: str | PathLike[str]) -> Kernel:
         raise TargetError(f"{file} was built for a CPU with {', '.join(missing)}; this one lacks it")
     threads.configure(here.cores)
     runtime_library()
-    function = _function(file)
+    function = _function(file, parallel)
     return Kernel(signature, function, target=target, parallel=parallel, provenance=provenance, path=file)
 
 
-def _function(file: Path) -> Any:
+def _function(file: Path, parallel: bool) -> Any:
     """The entry of a library."""
-    # load_module would go by the file's suffix.
+    # load_module would go by the file's suffix. An absolute path: a bare name would be searched for elsewhere.
     load_shared = foreign_functions().get_global_func("ffi.Module.load_from_file.so")
+    path = str(file.resolve())
     try:
-        # An absolute path: a bare name would be searched for in the system's folders.
-        return load_shared(str(file.resolve()), "so").get_function(ENTRY)
+        if parallel and not threads.has_pool():
+            threads.install(load_shared(path, "so").get_function(POOL))
+        with threads.launching():
+            return load_shared(path, "so").get_function(ENTRY)
     except Exception as error:  # the foreign function interface raises classes of its own
         raise LoadError(f"{file} cannot be loaded: {str(error).strip().splitlines()[-1]}") from None
 
@@ -97,10 +100,26 @@ def _linked(kernel: Kernel, folder: Path) -> Path:
             f"{kernel.signature.name} was built without argument checks; build it with them to export it"
         )
     compiler = _compiler()
-    objects, text, made = folder / "kernel.o", folder / "description.c", folder / "library.so"
-    kernel.module.write_to_file(str(objects), "o")
+    parts = [folder / "kernel.o"]
+    kernel.module.write_to_file(str(parts[0]), "o")
+    if kernel.parallel:
+        from loopwright.sched.compile import pool_module
+
+        parts.append(folder / "pool.o")
+        pool_module(kernel.module).write_to_file(str(parts[1]), "o")
+    text, made = folder / "description.c", folder / "library.so"
     text.write_text(_c_source(kernel))
-    command = [compiler, "-shared", "-fPIC", "-O1", "-o", str(made), str(objects), str(text), "-lm"]
+    command = [
+        compiler,
+        "-shared",
+        "-fPIC",
+        "-O1",
+        "-o",
+        str(made),
+        *map(str, [*parts, text]),
+        "-lm",
+        "-lpthread",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode or not made.exists():
         raise ExportError(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tvm import tirx
+from tvm.tirx import BufferLoad, BufferStore, For, ForKind, PrimFunc, SeqStmt
+
 from loopwright.sched.kernel import Kernel, compile_function
 from loopwright.sched.signature import DLPACK_CODES, Param, Signature
 from loopwright.sched.target import Target
-from tvm import tirx
-from tvm.tirx import BufferLoad, BufferStore, For, ForKind, PrimFunc, SeqStmt
 
 
 def buffer(param: Param) -> Any:

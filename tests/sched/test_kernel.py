@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from loopwright.sched.errors import ArgumentError, ArgumentTypeError, BuildError, TargetError
 from loopwright.sched.kernel import Kernel, compile_function
 from loopwright.sched.signature import Param, Signature
 from loopwright.sched.target import Target
-
 from tests.sched.handmade import add, buffer, build, copy_rows, sum_and_difference
 
 ROWS, COLUMNS = 6, 10

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import platform
+import subprocess
 import threading
-import time
+from pathlib import Path
 
 import numpy as np
 import pytest
-from loopwright.sched import threads
-from loopwright.sched.errors import ForkError
-from loopwright.sched.kernel import Kernel
 
+from loopwright.sched import threads
 from tests.sched.handmade import add, build, copy_rows
 from tests.sched.programs import run
 
@@ -56,6 +56,7 @@ def program(body: str, library: str, **env: str) -> object:
 
 
 def test_short_lived_threads_leave_nothing_behind(library: str) -> None:
+    """1,000 threads, 10 calls each, ten at a time; and what came before is the measure of what came after."""
     body = """
 def ten():
     for _ in range(10):
@@ -71,56 +72,34 @@ right()
 thousand()
 before = os_threads(), memory()
 thousand()
-time.sleep(0.1)
+time.sleep(0.05)
 print(json.dumps([before, (os_threads(), memory())]))
 """
     before, after = program(body, library, TVM_NUM_THREADS="4")  # type: ignore[misc]
-    workers = (1 + threads.MAX_RUNNERS) * 4
-    assert after[0] <= workers + 4  # and what NumPy has
+    assert after[0] <= before[0] <= 4 + 4  # the workers, and what NumPy has
     assert after[1] - before[1] < 20
 
 
-def test_busy_threads_come_and_go_in_bounded_numbers(library: str) -> None:
+def test_many_threads_at_once_share_the_workers(library: str) -> None:
     body = """
+go = threading.Event()
 def busy():
-    for _ in range(60):
+    go.wait()
+    for _ in range(50):
         assert right()
-    direct.append(threads.here.direct)
-
-direct = []
-for _ in range(40):
-    t = threading.Thread(target=busy)
-    t.start()
-    t.join()
-most = os_threads()
-some = [threading.Thread(target=busy) for _ in range(20)]
+some = [threading.Thread(target=busy) for _ in range(50)]
 for t in some: t.start()
-most_at_once = os_threads()
-for t in some: t.join()
-print(json.dumps([most, most_at_once - 20, any(direct), all(direct)]))
+idle = os_threads()
+go.set()
+most = 0
+for t in some:
+    most = max(most, os_threads())
+    t.join()
+print(json.dumps([most - idle, right()]))
 """
-    most, at_once, some, every = program(body, library, TVM_NUM_THREADS="2")  # type: ignore[misc]
-    assert most <= 2 * (1 + threads.MAX_RUNNERS + threads.MAX_DIRECT) + 4
-    assert at_once <= 2 * (1 + threads.MAX_RUNNERS + threads.MAX_DIRECT) + 4
-    assert some
-    assert not every
-
-
-def test_kernels_without_loops_in_parallel_run_anywhere() -> None:
-    kernel = build(add())
-    ones = np.ones(64, np.float32)
-    runners, seen = threads._state.runners, []
-
-    def call() -> None:
-        seen.append(bool((kernel(ones, ones) == 2).all()))
-
-    several = [threading.Thread(target=call) for _ in range(30)]
-    for thread in several:
-        thread.start()
-    for thread in several:
-        thread.join()
-    assert seen == [True] * 30
-    assert threads._state.runners == runners
+    more, right = program(body, library, TVM_NUM_THREADS="3")  # type: ignore[misc]
+    assert more <= 2
+    assert right
 
 
 def test_one_kernel_called_by_many_at_once() -> None:
@@ -143,42 +122,6 @@ def test_one_kernel_called_by_many_at_once() -> None:
     assert not wrong
 
 
-def test_errors_cross_from_a_runner_to_the_caller() -> None:
-    kernel = build(add((64, 256), parallel=True))
-    caught: list[BaseException] = []
-
-    def call() -> None:
-        try:
-            kernel(np.ones(3, np.float32), None)
-        except Exception as error:
-            caught.append(error)
-
-    thread = threading.Thread(target=call)
-    thread.start()
-    thread.join()
-    assert "B is None" in str(caught[0])
-
-
-def interrupt(*_: object) -> None:
-    raise KeyboardInterrupt("from the function")
-
-
-def test_whatever_a_function_raises_reaches_the_caller() -> None:
-    caught: list[BaseException] = []
-
-    def call() -> None:
-        try:
-            threads.call(interrupt, ())
-        except KeyboardInterrupt as error:
-            caught.append(error)
-
-    for _ in range(2):  # the runner survived the first
-        thread = threading.Thread(target=call)
-        thread.start()
-        thread.join()
-    assert len(caught) == 2
-
-
 FORKS = {
     "after a call": "right(); status = child(lambda: (right() and sys.exit(7)))",
     "before any call": "status = child(lambda: (right() and sys.exit(7)))",
@@ -195,13 +138,12 @@ status = status.pop() if len(status) == 1 else sorted(status)
 stop.append(1)
 for t in others: t.join()
 """,
-    "from a busy thread": """
+    "from another thread": """
 def busy():
     global status
     for _ in range(60): right()
-    assert threads.here.direct
     status = child(lambda: (right() and os._exit(7)))
-    assert threads.here.direct and right()
+    assert right()
 t = threading.Thread(target=busy)
 t.start()
 t.join()
@@ -223,10 +165,10 @@ status = child(spread)
 def test_a_forked_child_runs_kernels_and_ends(library: str, when: str) -> None:
     """The child ends as its code says, and the parent goes on with all its workers."""
     # os._exit in child() would hide an exit that hangs: let SystemExit through to a real exit.
-    body = PRELUDE.replace("os._exit(99)", "sys.exit()") if "sys.exit" in FORKS[when] else PRELUDE
+    body = PRELUDE.replace("os._exit(99)", "pass") if "sys.exit" in FORKS[when] else PRELUDE
     tail = "\nprint(json.dumps([status, right(), os_threads()]))"
     status, right, count = run(body + FORKS[when] + tail, library, env={"TVM_NUM_THREADS": "3"})
-    assert status in (7, 0)
+    assert status == 7
     assert right
     assert count >= 2
 
@@ -236,39 +178,35 @@ def test_a_child_that_calls_nothing_can_exit(library: str) -> None:
     assert run(PRELUDE.replace("os._exit(99)", "pass") + body, library) == 3
 
 
-def test_a_fork_that_could_not_be_prepared_is_refused_by_name(library: str) -> None:
+def test_many_forks_in_a_row(library: str) -> None:
+    """A race between the fork and what the workers are doing would show."""
     body = """
-right()
-threads._control = lambda: None
-def call():
-    try:
-        right()
-    except lw.ForkError as error:
-        print(json.dumps(str(error)), flush=True)
-        os._exit(5)
-assert child(call) == 5
-assert right()
+bad = 0
+for i in range(60):
+    right()
+    time.sleep(0.002 * (i % 3))
+    bad += child(lambda: os._exit(7 if right() else 1)) != 7
+print(json.dumps(bad))
 """
-    assert "cannot run them itself" in str(program(body, library))
+    assert program(body, library, TVM_NUM_THREADS="4") == 0
 
 
-def test_a_process_that_can_start_no_thread_uses_one_core(library: str) -> None:
+def test_a_process_that_can_start_no_thread_runs_kernels(library: str) -> None:
     body = """
-def refuse(self): raise RuntimeError("can't start new thread")
-results = []
-thread = threading.Thread(target=lambda: results.append(right()))
-start, threading.Thread.start = threading.Thread.start, refuse
-start(thread)
-thread.join()
-print(json.dumps(results))
+import resource
+resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+os.setuid(65534) if os.geteuid() == 0 else None
+try:
+    threading.Thread(target=int).start()
+    limited = False
+except RuntimeError:
+    limited = True
+print(json.dumps([limited, right(), os_threads()]))
 """
-    assert program(body, library, TVM_NUM_THREADS="4") == [True]
-
-
-def test_without_threads_and_without_control_there_is_a_named_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "_control", lambda: None)
-    with pytest.raises(ForkError, match="no thread can be started"):
-        threads._run_on_one_core(print, ())
+    limited, right, _ = program(body, library, TVM_NUM_THREADS="4", OPENBLAS_NUM_THREADS="1")  # type: ignore[misc]
+    if not limited:
+        pytest.skip("this system does not limit threads")
+    assert right
 
 
 @pytest.mark.parametrize("count", ["1", "2", "8"])
@@ -277,21 +215,19 @@ def test_any_number_of_workers_gives_right_results(library: str, count: str) -> 
     assert program(body, library, TVM_NUM_THREADS=count) == [True] * 20 + [count]
 
 
-def test_the_runtime_is_told_the_cores_unless_the_user_said(library: str) -> None:
+def test_the_workers_are_the_cores_unless_the_user_said(library: str) -> None:
     body = (
-        "print(json.dumps({n: os.environ.get(n) for n in ('TVM_NUM_THREADS', 'TVM_BIND_THREADS', "
-        "'OMP_NUM_THREADS')} | {'cores': len(os.sched_getaffinity(0))}))"
+        "right(); names = ('TVM_NUM_THREADS', 'TVM_BIND_THREADS')\n"
+        "print(json.dumps([threads.worker_count(), threads._pool.started(), len(os.sched_getaffinity(0)), "
+        "*(os.environ.get(n) for n in names)]))"
     )
-    plain = program(body, library)
-    assert plain == {
-        "TVM_NUM_THREADS": str(plain["cores"]),  # type: ignore[index]
-        "TVM_BIND_THREADS": "0",
-        "OMP_NUM_THREADS": None,
-        "cores": plain["cores"],  # type: ignore[index]
-    }
+    workers, started, cores, count, bind = program(body, library)  # type: ignore[misc]
+    assert workers == cores == started + 1
+    assert (count, bind) == (str(cores), "0")
     asked = program(body, library, TVM_NUM_THREADS="5", TVM_BIND_THREADS="1")
-    assert (asked["TVM_NUM_THREADS"], asked["TVM_BIND_THREADS"]) == ("5", "1")  # type: ignore[index]
-    assert program(body, library, OMP_NUM_THREADS="1")["TVM_NUM_THREADS"] is None  # type: ignore[index]
+    assert asked == [5, 4, cores, "5", "1"]
+    assert program(body, library, OMP_NUM_THREADS="3,2") == [3, 2, cores, None, "0"]
+    assert program(body, library, TVM_NUM_THREADS="1")[1] == 0  # type: ignore[index]
 
 
 def test_workers_sleep_soon_after_a_call(library: str) -> None:
@@ -305,26 +241,70 @@ print(json.dumps(time.process_time() - start))
     assert float(str(program(body, library))) < 0.1
 
 
-def test_a_runner_does_not_keep_the_arrays() -> None:
-    import weakref
+def test_the_first_pool_serves_all(library: str) -> None:
+    """Compiled or loaded, in either order: one set of workers."""
+    body = """
+from tests.sched.handmade import add, build
+before = os_threads()
+right()
+first = os_threads()
+compiled = build(add((64, 256), parallel=True))
+x = np.ones((64, 256), np.float32)
+assert (compiled(x, x) == 2).all()
+again = lw.load(compiled.export(os.path.join(os.path.dirname(sys.argv[1]), "again.so")))
+assert (again(x, x) == 2).all() and right()
+print(json.dumps([before, first, os_threads()]))
+"""
+    before, first, last = program("sys.path.insert(0, os.getcwd())" + body, library, TVM_NUM_THREADS="3")  # type: ignore[misc]
+    assert first == before + 2
+    assert last <= first + 1  # the compiler may have one of its own
 
-    kernel: Kernel = build(add((64, 256), parallel=True))
 
-    class Array(np.ndarray):  # type: ignore[type-arg]
-        pass
+def test_kernels_of_others_keep_their_own_launcher() -> None:
+    """What else runs through TVM in this process is none of our business."""
+    import tvm
 
-    held: list[weakref.ref[Array]] = []
+    build(add((64, 256), parallel=True))
+    func, _ = add((64, 256), parallel=True)
+    module = tvm.compile(tvm.IRModule({"main": func.with_attr("global_symbol", "main")}), "llvm")
+    a, out = np.ones((64, 256), np.float32), np.zeros((64, 256), np.float32)
+    pool = threads._pool
+    assert pool is not None
+    module["main"](a, a, out)
+    np.testing.assert_array_equal(out, a + a)
 
-    def call() -> None:
-        a = np.ones((64, 256), np.float32).view(Array)
-        held.append(weakref.ref(a))
-        kernel(a, a)
 
-    thread = threading.Thread(target=call)
-    thread.start()
-    thread.join()
-    end = time.monotonic() + 2
-    while held[0]() is not None and time.monotonic() < end:
-        time.sleep(0.01)
-    assert held[0]() is None
+C_TEST = """
+#include <stdio.h>
+#include <string.h>
+int __tvm_ffi_pool(void *, const void *, int, void *);
+typedef struct { int type, padding; long value; } Any;
+typedef struct { void *sync; int tasks; } Env;
+static int seen[64];
+static int mark(int task, Env *env, void *data) { ++seen[task]; return *(int *)data == task && env->tasks > 0; }
+static long address(long which) {
+    Any argument = {1, 0, which}, result;
+    __tvm_ffi_pool(0, &argument, 1, &result);
+    return result.value;
+}
+int main(int count, char **texts) {
+    int (*launch)(int (*)(int, Env *, void *), void *, int) = (void *)address(0);
+    ((void (*)(int, long))address(1))(4, FUTEX);
+    for (int round = 0; round < 20000; ++round) {
+        int tasks = 1 + round % 64, bad = round % 7 ? -1 : tasks - 1;
+        memset(seen, 0, sizeof seen);
+        int failed = launch(mark, &bad, tasks);
+        if (failed != (bad < 0 ? 0 : -1)) return 1;
+        for (int i = 0; i < 64; ++i) if (seen[i] != (i < tasks)) return 2;
+    }
+    return ((int (*)(void))address(2))() == 3 ? 0 : 3;
+}
+"""
 
+
+def test_the_pool_s_source_does_every_task_once(tmp_path: Path, root: Path) -> None:
+    test, program = tmp_path / "test.c", tmp_path / "test"
+    test.write_text(C_TEST.replace("FUTEX", str(threads._FUTEX[platform.machine()])))
+    sources = [str(root / "sched" / "pool.c"), str(test)]
+    subprocess.run(["cc", "-O2", "-w", "-o", str(program), *sources, "-lpthread"], check=True)
+    assert subprocess.run([str(program)], timeout=60, check=False).returncode == 0
