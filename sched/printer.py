@@ -169,7 +169,8 @@ class _Printer:
             where = elementwise_map(self.nests, nest.stage, host.name)
             if host.name in self.regions and where is not None:
                 length = self.lengths(host)
-                box = [length[axis.name] for axis in host.stage.axes]
+                laid_out = [length[axis.name] for axis in host.stage.axes]
+                box = self.regions[host.name] if host.layout is None else laid_out
                 return tuple(box[where.index(n)] for n in range(len(nest.stage.axes)))
         return None
 
@@ -208,10 +209,10 @@ class _Printer:
         length = self.lengths(nest)
         for relation in nest.relations:
             if isinstance(relation, Fuse):
-                if relation.fused == loop.name:
+                if relation.fused == loop.name or self.gone(nest, relation.fused, loop.name):
                     inner = _closed(self.length(nest, relation.inner))
-                    outer_name, inner_name = shown(relation.outer), shown(relation.inner)
-                    yield f"{outer_name} = {loop.name} // {inner}, {inner_name} = {loop.name} % {inner}"
+                    outer, fused = shown(relation.outer), shown(relation.fused)
+                    yield f"{outer} = {fused} // {inner}, {shown(relation.inner)} = {fused} % {inner}"
                 continue
             if relation.outer != loop.name and not self.gone(nest, relation.outer, loop.name):
                 continue

@@ -59,7 +59,8 @@ class Schedule:
         nests = Nests.of(work)
         self._set(work, (), nests, (0, nests), {}, {}, dict(chosen or {}))
         for directive in directives:
-            self._set(*self._extended(directive))
+            if not directive.off:
+                self._set(*self._extended(directive))
 
     def _set(
         self,
@@ -115,6 +116,8 @@ class Schedule:
         Errors:
             ScheduleError: it is illegal there.
         """
+        if directive.off:
+            return self
         new = object.__new__(Schedule)
         new._set(*self._extended(directive))
         return new

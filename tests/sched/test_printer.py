@@ -1,0 +1,108 @@
+"""Printed nests, compared with files. To renew them: LOOPWRIGHT_WRITE_GOLDEN=1 pytest tests/sched/test_printer.py."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import loopwright as lw
+from loopwright.sched.schedule import Schedule
+from tests.sched.workloads import blur, chain, dense, dense_apart, matmul, normalise, softmax
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+
+
+def quickstart(i_tile: object = 8, j_tile: object = 32) -> Schedule:
+    return (
+        matmul(500, 300, 200)
+        .schedule()
+        .split("C.i", ("io", "ii"), i_tile)
+        .split("C.j", ("jo", "ji"), j_tile)
+        .reorder("C", "io jo k ii ji")
+        .vectorize("C.ji")
+        .unroll("C.ii")
+        .parallel("C.io")
+    )
+
+
+def packed() -> Schedule:
+    return (
+        matmul(512, 512, 512)
+        .schedule()
+        .tile("C", i=("io", "ii", 6), j=("jo", "ji", 16), k=("ko", "ki", 128))
+        .reorder("C", "io jo ko ki ii ji")
+        .cache_read("B", name="packed")
+        .split("packed.j", ("jo", "ji"), 16)
+        .reorder("packed", "jo k ji")
+        .transform_layout("packed", "jo k ji")
+        .vectorize("packed.ji")
+        .parallel("packed.jo")
+        .cache_read("A", "local", at="C.ko")
+        .vectorize("C.ji")
+        .unroll("C.ii")
+        .fuse("C.io", "C.jo", name="block")
+        .cache_write("C")
+    )
+
+
+NESTS: dict[str, Callable[[], Schedule]] = {
+    "empty": lambda: matmul(500, 300, 200).schedule(),
+    "quickstart": quickstart,
+    "template": lambda: quickstart(lw.knob("i_tile", [4, 6, 8]), 8 * lw.knob("j_vectors", [2, 4])),
+    "packed": packed,
+    "blur": lambda: (
+        blur(270, 350)
+        .schedule()
+        .tile("by", y=("yo", "yi", 32), x=("xo", "xi", 64), tail="guard")
+        .compute_at("bx", "by.xo")
+        .vectorize("by.xi", 16)
+        .vectorize("bx.x", 16)
+        .parallel("by.yo")
+    ),
+    "epilogue": lambda: (
+        dense(37, 50, 20)
+        .schedule()
+        .tile("C", i=("io", "ii", 4), j=("jo", "ji", 16))
+        .reorder("C", "io jo k ii ji")
+    ),
+    "softmax": lambda: (
+        softmax(64, 100)
+        .schedule()
+        .compute_at("total", "y.i")
+        .compute_at("e", "y.i")
+        .compute_at("top", "y.i")
+        .parallel("y.i")
+    ),
+    "stages with a dot": lambda: (
+        normalise(5, 9).schedule().compute_at("y.sum0", "y.i").vectorize("y.max0.i", 4)
+    ),
+    "inlined": lambda: chain(7, 12).schedule().compute_inline("b").compute_inline("c"),
+    "fused": lambda: (
+        dense_apart(28, 28, 5)
+        .schedule()
+        .compute_inline("biased")
+        .fuse("acc.i", "acc.j", name="f")
+        .split("acc.f", ("fo", "fi"), 8)
+        .reorder("acc", "fo k fi")
+        .compute_at("acc", "out.i")
+    ),
+    "empty reduction": lambda: matmul(4, 5, 0).schedule().split("C.k", ("ko", "ki"), 4),
+}
+
+
+@pytest.mark.parametrize("name", NESTS)
+def test_printed_nests(name: str) -> None:
+    text = f"{NESTS[name]()}\n"
+    path = GOLDEN / f"{name.replace(' ', '_')}.txt"
+    if os.environ.get("LOOPWRIGHT_WRITE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    assert text == path.read_text()
+
+
+def test_repr_is_one_line() -> None:
+    assert repr(quickstart()) == "<schedule of matmul(M=500, N=300, K=200, dtype='float32'): 6 directives>"
+    assert repr(quickstart(lw.knob("t", [4, 8]))).endswith("6 directives, knobs t>")
