@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from loopwright.sched.target import Target
 
 
-@click.command()
+@click.command(short_help="Time default schedule, tuned schedule and NumPy side by side.")
 @operator_arguments(required=False)
 @workload_options
 @target_option

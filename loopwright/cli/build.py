@@ -10,7 +10,7 @@ import click
 from loopwright.cli.options import OUT_FILE, log_option, operator_arguments, require_writable, target_option
 
 
-@click.command()
+@click.command(short_help="Build a shared library.")
 @operator_arguments()
 @target_option
 @log_option("The tuning log to take the schedule from; without it, a default schedule is built.")

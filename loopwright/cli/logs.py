@@ -20,7 +20,7 @@ _FILES = click.argument("files", nargs=-1, required=True, type=click.Path(path_t
 _OUT = click.option("-o", "--output", "out", required=True, type=OUT_FILE, help="The log to write.")
 
 
-@click.group()
+@click.group(short_help="Look into logs, and combine them.")
 def log() -> None:
     """Look into tuning logs, and combine them.
 
@@ -28,7 +28,7 @@ def log() -> None:
     """
 
 
-@log.command()
+@log.command(short_help="Say what a log holds.")
 @click.argument("file", type=click.Path(path_type=Path))
 def show(file: Path) -> None:
     """Say what FILE holds: for each workload and target, its trials, failures and best time."""
@@ -48,7 +48,7 @@ def show(file: Path) -> None:
     _warn(found.problems)
 
 
-@log.command()
+@log.command(short_help="List the lines that are no usable records.")
 @click.argument("file", type=click.Path(path_type=Path))
 def check(file: Path) -> int:
     """List every line of FILE that is no usable record; exit with status 1 if there is one."""
@@ -62,7 +62,7 @@ def check(file: Path) -> int:
     return 0 if found.sound else 1
 
 
-@log.command()
+@log.command(short_help="Keep the best record of each workload.")
 @_FILES
 @_OUT
 def best(files: tuple[Path, ...], out: Path) -> None:
@@ -72,7 +72,7 @@ def best(files: tuple[Path, ...], out: Path) -> None:
     _say(log_tools.best(files, out), "are not the best of their workload")
 
 
-@log.command()
+@log.command(short_help="Join logs into one.")
 @_FILES
 @_OUT
 @click.option("--overwrite", is_flag=True, help="Replace a log that is not among those merged.")

@@ -35,11 +35,11 @@ def workload_options(function: Callable[..., Any]) -> Callable[..., Any]:
     function = click.option(
         "--only",
         metavar="PATTERN",
-        help="Of the set, only the workloads whose name or place matches, such as '*N=3072*' or 'ffn*'.",
+        help="Of the set, only the workloads whose name or arguments match, such as 'b1-*' or N=3072.",
     )(function)
-    return click.option("--workloads", metavar="SET", help="A named set of workloads instead of OPERATOR.")(
-        function
-    )
+    return click.option(
+        "--workloads", metavar="SET", help="Instead of OPERATOR, a set: bert-base, resnet-50."
+    )(function)
 
 
 target_option = click.option(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from loopwright.sched.workload import Workload
 
 
-@click.command()
+@click.command(short_help="Write an HTML report on a log.")
 @click.argument("log", type=click.Path(path_type=Path))
 @click.option("-o", "--output", "out", required=True, type=OUT_FILE, help="The HTML file to write.")
 @click.option(

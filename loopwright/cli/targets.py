@@ -7,7 +7,7 @@ import click
 from loopwright.cli.tables import table
 
 
-@click.command()
+@click.command(short_help="List the targets, and what this machine is.")
 def targets() -> None:
     """List the targets, and this machine's facts as the tuner sees them.
 

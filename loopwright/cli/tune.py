@@ -23,15 +23,22 @@ ROUNDS = 7
 """Of default against tuned, for the table at the end."""
 
 
-@click.command()
+@click.command(short_help="Find fast schedules, and keep them in a log.")
 @operator_arguments(required=False)
 @workload_options
 @target_option
 @click.option(
-    "--trials", type=click.IntRange(min=1), help="How many trials the log shall have of each workload."
+    "--trials",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="How many trials the log shall have of each workload.",
 )
-@click.option("--more", type=click.IntRange(min=1), help="How many trials to add for each workload.")
-@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="How long to tune, in all.")
+@click.option(
+    "--more", metavar="N", type=click.IntRange(min=1), help="How many trials to add for each workload."
+)
+@click.option(
+    "--minutes", metavar="X", type=click.FloatRange(min=0, min_open=True), help="How long to tune, in all."
+)
 @log_option("The tuning log: what it holds is used, and what is found is added.", required=True)
 @click.option(
     "--seed", default=0, show_default=True, help="The same seed and the same times: the same choices."
