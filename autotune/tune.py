@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from loopwright.autotune.budget import Budget, wanted_trials
 from loopwright.autotune.events import Finished, Progress, Started, silent
@@ -136,13 +137,13 @@ def space_of(work: Workload, target: Target, space: Space | None) -> tuple[Searc
     """
     if space is None:
         return SearchSpace(sketches(work, target), target), "auto"
-    templates = [space] if isinstance(space, Schedule) else list(space)
+    templates: list[Any] = list(space) if isinstance(space, (list, tuple)) else [space]
     if not templates:
         raise TuneError(
             "space= has no schedule in it; leave it out to search the space that the structure gives"
         )
     for template in templates:
-        if not isinstance(template, Schedule):
+        if not isinstance(template, Schedule):  # a user's mistake, whatever the types say
             raise TuneError(f"space= takes a schedule with knobs, or several, not {template!r}")
         if template.work.key != work.key:
             raise TuneError(

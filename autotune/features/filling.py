@@ -95,6 +95,7 @@ def _factors(directive: Directive) -> Iterator[tuple[str, str, Any]]:
     elif directive.kind == "vectorize" and directive.get("width") is not None:
         stage, _, loop = str(directive.get("loop")).rpartition(".")
         yield stage, loop, directive.get("width")
+        yield stage, f"{loop}.o", directive.get("width")  # its name where the plain one would be ambiguous
 
 
 def _stage(loop: Any) -> str:

@@ -100,7 +100,7 @@ class NestShape:
 
     def __init__(self, nest: StageNest, factors: Mapping[str, Array], domain: Mapping[str, Array]) -> None:
         self.nest = nest
-        # The outer half of a split may go by the name of its parent, so loops of all times are told apart by ids.
+        # Loops of all times, those that were split or fused since included, are told apart by ids.
         self._sizes: dict[str, Array] = dict(domain)
         self._current = {name: name for name in domain}
         self._axes = {name: frozenset((name,)) for name in domain}

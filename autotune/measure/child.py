@@ -25,9 +25,8 @@ _BOOT = (
 
 def worker_command() -> list[str]:
     """The command line of a worker, without its own arguments."""
-    script = os.path.dirname(
-        os.path.abspath(getattr(sys.modules.get("__main__"), "__file__", None) or os.curdir)
-    )
+    file = getattr(sys.modules.get("__main__"), "__file__", None)
+    script = os.path.dirname(os.path.abspath(file)) if file else None
     paths = [os.path.abspath(path) for path in sys.path if path and os.path.abspath(path) != script]
     return [sys.executable, "-c", _BOOT, json.dumps(paths)]
 

@@ -72,6 +72,8 @@ class AnnealSearch:
         share = self.options.explore if self.model.ready else self.options.explore_first
         wanted = count - round(share * count)
         ranked = self._walk()
+        if not self.memory.points:
+            ranked = self.space.seeds()[: wanted // 2] + ranked
         if closing:
             ranked = self._rank(self._around_best()) + ranked
         chosen = self._diverse(ranked, wanted)

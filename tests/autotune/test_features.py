@@ -1,0 +1,84 @@
+"""Features computed for many candidates at once agree with what a loop nest does."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loopwright import ops
+from loopwright.autotune.features.nestshape import NestShape, access_of
+from loopwright.autotune.features.program import NAMES, features
+from loopwright.autotune.space import SearchSpace, Sketch
+from loopwright.sched.expr import loads
+from loopwright.sched.knobs import knob
+
+from .spaces import AVX2, space_of
+
+
+def test_extents_and_footprints_for_a_population() -> None:
+    work = ops.matmul(M=100, N=64, K=32)
+    schedule = (
+        work.schedule()
+        .split("C.i", ("io", "ii"), knob("tile", [8, 16]))
+        .split("C.j", ("jo", "ji"), 16)
+        .reorder("C", "io jo k ii ji")
+    )
+    nest = schedule.nests.stages["C"]
+    tiles = np.array([8, 16])
+    domain = {"i": np.asarray(100), "j": np.asarray(64), "k": np.asarray(32)}
+    shape = NestShape(nest, {"io": tiles}, domain)
+    assert shape.extent["io"].tolist() == [13, 7]
+    assert shape.extent["ii"].tolist() == [8, 16]
+    assert int(shape.extent["jo"]) == 4
+    assert int(shape.extent["ji"]) == 16
+    assert nest.stage.reduce is not None
+    a, b = (access_of(load) for load in loads(nest.stage.reduce.value))
+    inside = frozenset(("k", "ii", "ji"))
+    assert [np.broadcast_to(n, 2).tolist() for n in shape.covered(a, inside)] == [[8, 16], [32, 32]]
+    assert [int(n) for n in shape.covered(b, inside)] == [32, 16]
+
+
+def test_rows_do_not_depend_on_company() -> None:
+    space = space_of(ops.matmul(M=128, N=96, K=64))
+    points = space.sample(np.random.default_rng(3), 40)
+    together = space.rows(points)
+    alone = np.concatenate([space.rows([point]) for point in points])
+    np.testing.assert_allclose(together, alone, rtol=1e-5)
+    assert not np.isnan(together[:, : len(NAMES)]).any()
+
+
+def test_a_row_is_what_the_filled_schedule_gives() -> None:
+    space = space_of(ops.matmul(M=128, N=96, K=64))
+    for point in space.sample(np.random.default_rng(4), 12):
+        schedule = space.schedule(point)
+        assert schedule is not None
+        row = features(schedule.nests, {}, AVX2, 1)[0]
+        np.testing.assert_allclose(space.rows([point])[0, : len(NAMES)], row, rtol=1e-4)
+
+
+def test_derived_and_structural_knobs() -> None:
+    work = ops.matmul(M=64, N=64, K=64)
+    tile = knob("tile", [2, 4])
+    template = (
+        work.schedule()
+        .split("C.i", ("io", "ii"), 2 * tile)
+        .split("C.j", ("jo", "ji"), 16)
+        .reorder("C", knob("order", ["io jo k ii ji", "jo io k ii ji"]))
+        .vectorize("C.ji", when=knob("vector", [True, False]))
+    )
+    space = SearchSpace((Sketch("t", template),), AVX2)
+    rows = space.rows(list(space.all_points()))
+    lanes = rows[:, NAMES.index("lanes")]
+    assert rows.shape[0] == 8
+    assert sorted(set(lanes.tolist())) == [0.0, 4.0]
+    assert len(np.unique(rows[:, NAMES.index("chains")])) > 1
+
+
+def test_the_estimate_prefers_register_tiles_that_keep_the_units_busy() -> None:
+    space = space_of(ops.matmul(M=480, N=512, K=512))
+    sketch = space.sketches[0]
+    base = dict(sketch.seeds[0]) | {"C.columns": 16}
+    small, large = (sketch.choice_of({**base, "C.rows": n}) for n in (1, 6))
+    assert small is not None
+    assert large is not None
+    found = space._fillings[0].rows(sketch, np.array([small, large]))
+    assert found[0, 0] > found[1, 0]

@@ -1,0 +1,159 @@
+"""Timing, messages, verification, and a pool of real workers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from loopwright import ops
+from loopwright.autotune.features.program import imbalance
+from loopwright.autotune.measure import timing
+from loopwright.autotune.measure.bench import Bench
+from loopwright.autotune.measure.channel import MARK, decode, encode
+from loopwright.autotune.measure.pool import Candidate
+from loopwright.autotune.measure.task import Outcome
+from loopwright.autotune.session import drift
+from loopwright.autotune.verify import Judge, load_inputs, prepare
+from loopwright.sched.target import host
+from loopwright.sched.workload import Workload
+
+WORK = ops.matmul(M=20, N=24, K=16)
+
+
+def test_messages_survive_chatter_around_them() -> None:
+    message = {"event": "outcome", "trial": 3, "message": "a\nb \x1e"}
+    assert decode(encode(message).rstrip(b"\n")) == message
+    assert decode(b"warning: " + encode(message).rstrip(b"\n")) == message
+    assert decode(b"no message") is None
+    assert decode(MARK + b"{broken") is None
+    assert decode(MARK + b"[1]") is None
+
+
+def test_a_slow_candidate_is_timed_once() -> None:
+    calls = []
+
+    def slow(*_: object) -> None:
+        calls.append(1)
+        time.sleep(0.004)
+
+    assert timing.screen(slow, (), cut=0.001) > 0.001
+    assert len(calls) == 1
+    calls.clear()
+    assert timing.screen(slow, (), cut=1.0) == pytest.approx(0.004, rel=0.5)
+    assert len(calls) >= 1 + timing.MIN_SAMPLES
+
+
+def test_a_fast_candidate_is_timed_in_groups() -> None:
+    calls = []
+    seconds = timing.screen(lambda *_: calls.append(1), ())
+    assert 0 < seconds < 1e-5
+    assert len(calls) > 50
+
+
+def test_a_race_ranks_its_runners() -> None:
+    def sleeper(seconds: float) -> object:
+        return lambda *_: time.sleep(seconds)
+
+    times = timing.race([sleeper(0.004), sleeper(0.002)], (), 0.02)  # type: ignore[list-item]
+    assert times[0] > 1.4 * times[1]
+
+
+def test_drift_is_taken_out_unless_the_machine_is_another() -> None:
+    assert drift(1.0, 1.0) == 1.0
+    assert drift(2.0, 2.5) == pytest.approx(0.8)
+    assert drift(2.0, 20.0) == 1.0
+
+
+def test_imbalance() -> None:
+    assert imbalance(np.array([1, 4, 5]), 4).tolist() == [4.0, 1.0, 1.6]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("task")
+    prepare(WORK, path)
+    return path
+
+
+def test_a_judge_travels_by_files(folder: Path) -> None:
+    a, b = load_inputs(WORK, folder)
+    judge = Judge.load(WORK, folder)
+    good = a @ b
+    assert judge.fault([good]) is None
+    wrong = good.copy()
+    wrong[3, 4] += 1
+    assert "1 of 480 elements differ; worst at [3, 4]" in (judge.fault([wrong]) or "")
+
+
+def test_poison_differs_everywhere(folder: Path) -> None:
+    judge = Judge.load(WORK, folder)
+    out = [np.array(value) for value in judge.values]
+    judge.poison(out)
+    assert "480 of 480" in (judge.fault(out) or "")
+
+
+def test_rounding_is_allowed_where_the_reference_says_so(tmp_path: Path) -> None:
+    from .spaces import softmax
+
+    work = softmax(M=4, N=10)
+    prepare(work, tmp_path)
+    judge = Judge.load(work, tmp_path)
+    value = judge.values[0]
+    near = np.nextafter(value, np.float32(1))
+    assert judge.fault([near]) is None
+    assert judge.fault([value * np.float32(1.01)]) is not None
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    with Bench(None, None, host()) as made:
+        yield made
+
+
+def candidates(work: Workload, count: int) -> list[Candidate]:
+    schedules = [work.schedule().split("C.i", ("io", "ii"), n + 1).vectorize("C.j", 8) for n in range(count)]
+    return [Candidate(n, schedule.to_json()) for n, schedule in enumerate(schedules)]
+
+
+def test_a_pool_tries_every_candidate(bench: Bench) -> None:
+    outcomes: list[Outcome] = []
+    bench.pool.run(bench.task(WORK), candidates(WORK, 6), outcomes.append)
+    assert sorted(outcome.trial for outcome in outcomes) == list(range(6))
+    assert all(outcome.ok and outcome.verified for outcome in outcomes)
+    assert all(outcome.screen and outcome.screen > 0 for outcome in outcomes)
+
+
+def test_tasks_come_and_go(bench: Bench) -> None:
+    """More tasks than a worker keeps: forgotten ones are sent again."""
+    works = [ops.matmul(M=8, N=8, K=k) for k in range(4, 10)]
+    for work in [*works, *works]:
+        outcomes: list[Outcome] = []
+        bench.pool.run(bench.task(work), candidates(work, 2), outcomes.append)
+        assert [outcome.cause for outcome in outcomes] == [None, None]
+
+
+def test_illegal_and_nonsense_schedules_are_outcomes(bench: Bench) -> None:
+    bad = [Candidate(0, "no json"), Candidate(1, candidates(WORK, 1)[0].schedule.replace('"C.i"', '"C.q"'))]
+    outcomes: list[Outcome] = []
+    bench.pool.run(bench.task(WORK), bad, outcomes.append)
+    assert [outcome.cause for outcome in outcomes] == ["invalid", "invalid"]
+
+
+def test_no_candidate_is_begun_after_the_end(bench: Bench) -> None:
+    outcomes: list[Outcome] = []
+    bench.pool.run(bench.task(WORK), candidates(WORK, 4), outcomes.append, until=time.monotonic() - 1)
+    assert outcomes == []
+
+
+def test_finals_time_candidates_beside_each_other(bench: Bench) -> None:
+    task, runners = bench.task(WORK), candidates(WORK, 3)
+    outcomes = bench.finals.build(task, runners)
+    assert all(outcome.ok and outcome.verified for outcome in outcomes.values())
+    times = bench.finals.race(task, [0, 1, 2])
+    assert times is not None
+    assert len(times) == 3
+    assert all(0 < seconds < 1 for seconds in times)

@@ -1,0 +1,126 @@
+"""Sketches come from structure alone, and every candidate they allow is legal and computes the right thing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loopwright import ops
+from loopwright.sched.build import build_schedule
+from loopwright.sched.default import default_schedule
+from loopwright.sched.recipes.roles import roles_of
+from loopwright.sched.reference import Expected
+from loopwright.sched.reference_inputs import random_inputs
+from loopwright.sched.schedule import Schedule
+from loopwright.sched.target import host
+from loopwright.sched.workload import Workload
+
+from .spaces import (
+    AVX2,
+    AVX512,
+    bias_relu,
+    column_sum,
+    conv2d,
+    dense,
+    row_norm,
+    softmax,
+    space_of,
+    total,
+    transpose,
+)
+
+WORKLOADS = {
+    "matmul": ops.matmul(M=50, N=40, K=30),
+    "matmul, B transposed": ops.matmul(M=37, N=41, K=43, tb=True),
+    "matmul, A transposed": ops.matmul(M=24, N=48, K=16, ta=True),
+    "one row": ops.matmul(M=1, N=100, K=64),
+    "one column": ops.matmul(M=100, N=1, K=64),
+    "one element": ops.matmul(M=1, N=1, K=20),
+    "tiny": ops.matmul(M=3, N=3, K=3),
+    "float64": ops.matmul(M=20, N=20, K=20, dtype="float64"),
+    "int8": ops.matmul(M=20, N=36, K=20, dtype="int8"),
+    "batched": ops.batch_matmul(B=3, M=20, N=24, K=16, tb=True),
+    "row norm": row_norm(M=30, K=20),
+    "column sum": column_sum(M=30, N=100),
+    "bias and relu": bias_relu(M=30, N=33),
+    "transpose": transpose(M=30, N=20),
+    "total": total(M=20, N=30),
+    "softmax": softmax(M=10, N=30),
+    "dense": dense(M=30, N=33, K=20),
+    "conv2d": conv2d(H=6, W=7, C=4, O=16),
+    "empty": ops.matmul(M=0, N=4, K=4),
+    "nothing to sum": ops.matmul(M=4, N=4, K=0),
+}
+
+
+def assert_right(work: Workload, schedule: Schedule) -> None:
+    inputs = random_inputs(work, seed=1)
+    kernel = build_schedule(schedule, host())
+    assert Expected.of(work, inputs).check(kernel(*inputs)) is None
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_default_schedules_are_right(name: str) -> None:
+    work = WORKLOADS[name]
+    assert_right(work, default_schedule(work, host()))
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_sampled_candidates_are_legal_and_right(name: str) -> None:
+    work = WORKLOADS[name]
+    space = space_of(work, host())
+    points = space.sample(np.random.default_rng(0), 12)
+    schedules = [space.schedule(point) for point in points]
+    assert points
+    assert None not in schedules
+    for schedule in schedules[:2]:
+        assert schedule is not None
+        assert schedule.knobs == {}
+        assert_right(work, schedule)
+
+
+@pytest.mark.parametrize("target", [AVX2, AVX512], ids=["avx2", "avx512"])
+def test_register_tiles_fit_the_registers(target: object) -> None:
+    assert target in (AVX2, AVX512)
+    space = space_of(ops.matmul(M=512, N=512, K=512), target)  # type: ignore[arg-type]
+    lanes = target.vector_bytes // 4  # type: ignore[attr-defined]
+    for point in space.sample(np.random.default_rng(0), 200):
+        values = space.sketches[point.space].chosen(point.choice)
+        accumulators = values["C.rows"] * -(-values["C.columns"] // lanes)
+        assert 6 <= accumulators <= target.registers  # type: ignore[attr-defined]
+
+
+def test_structure_decides_the_rule() -> None:
+    def kinds(work: Workload) -> set[str]:
+        return {sketch.name.partition(",")[0] for sketch in space_of(work).sketches}
+
+    assert kinds(ops.matmul(M=64, N=64, K=64)) == {"gemm"}
+    assert kinds(ops.batch_matmul(B=2, M=64, N=64, K=64)) == {"gemm"}
+    assert kinds(conv2d(H=8, W=8, C=8, O=32)) == {"gemm"}
+    assert kinds(ops.matmul(M=1, N=64, K=64)) == {"reduction"}
+    assert kinds(row_norm(M=8, K=8)) == {"reduction"}
+    assert kinds(bias_relu(M=8, N=8)) == {"elementwise"}
+
+
+def test_a_transposed_operand_is_always_packed() -> None:
+    names = [sketch.name for sketch in space_of(ops.matmul(M=64, N=64, K=64, tb=True)).sketches]
+    assert names
+    assert not any("none packed" in name for name in names)
+
+
+def test_roles_of_a_product() -> None:
+    work = ops.batch_matmul(B=2, M=64, N=64, K=64, tb=True)
+    roles = roles_of(work.schedule().nests, "C")
+    assert roles.vector is not None
+    assert roles.rows is not None
+    assert (roles.vector.name, roles.rows.name) == ("j", "i")
+    assert [axis.name for axis in roles.outer] == ["b"]
+    assert [operand.name for operand in roles.pack] == ["B"]
+
+
+def test_default_schedules_have_no_scalar_inner_loop() -> None:
+    """Every innermost loop over data that lies along memory is a vector loop."""
+    for name in ("matmul", "bias and relu", "column sum", "batched"):
+        nests = default_schedule(WORKLOADS[name], AVX2).nests
+        kinds = [nest.loops[-1].kind for nest in nests.stages.values()]
+        assert set(kinds) == {"vectorize"}, name
