@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 import numpy as np
+
 from loopwright.sched.errors import ArgumentError, ArgumentTypeError
 from loopwright.sched.signature import DLPACK_CODES, OUTPUT, Param, Signature
 

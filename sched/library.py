@@ -1,13 +1,13 @@
-"""Kernels as shared libraries: written whole with their own signature inside, loaded without the compiler."""
+"""Kernels as shared libraries: written whole with their own signature inside, loaded without the compiler.
+
+What only exporting needs is imported there: loading has to be quick.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import struct
-import subprocess
-import tempfile
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,8 @@ COMPILERS = ("cc", "gcc", "clang")
 
 def export(kernel: Kernel, path: str | PathLike[str]) -> Path:
     """Write ``kernel`` as a shared library; see :meth:`Kernel.export`."""
+    import tempfile
+
     goal = Path(path)
     if goal.is_dir() or not goal.parent.is_dir():
         what = "it is a folder" if goal.is_dir() else f"there is no folder {goal.parent}"
@@ -89,12 +91,16 @@ def _function(file: Path, parallel: bool) -> Any:
 
 def _copied(kernel: Kernel, folder: Path) -> Path:
     """A loaded kernel is exported by copying its library."""
+    import shutil
+
     if kernel.path is None:
         raise ExportError(f"{kernel.signature.name} has no code to export")
     return Path(shutil.copy(kernel.path, folder / "library.so"))
 
 
 def _linked(kernel: Kernel, folder: Path) -> Path:
+    import subprocess
+
     if not kernel.checked:
         raise ExportError(
             f"{kernel.signature.name} was built without argument checks; build it with them to export it"
@@ -130,6 +136,8 @@ def _linked(kernel: Kernel, folder: Path) -> Path:
 
 def _compiler() -> str:
     """The C compiler: what CC names, else the first usual one that is installed."""
+    import shutil
+
     asked = os.environ.get("CC")
     for name in [asked] if asked else COMPILERS:
         found = shutil.which(name)

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +58,8 @@ def _import_ffi() -> Any:
     return tvm_ffi
 
 
-class _Hide(MetaPathFinder):
-    """Makes packages look absent to one thread."""
+class _Hide:
+    """Makes packages look absent to one thread. (Its base class would take longer to import than it saves.)"""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+
 from loopwright.sched.errors import BuildError, LoadError
 
 INPUT = "input"
