@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,7 +44,7 @@ class Pool:
         configure = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_long)(addresses(1))
         self.started = ctypes.CFUNCTYPE(ctypes.c_int)(addresses(2))
         self.forget = ctypes.CFUNCTYPE(None)(addresses(3))
-        futex = _FUTEX.get(platform.machine(), 0)
+        futex = _FUTEX.get(os.uname().machine, 0)
         configure(workers if futex else 1, futex)
 
 
