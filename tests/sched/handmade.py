@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from tvm import tirx
@@ -71,3 +72,28 @@ def copy_rows(rows: int, columns: int) -> tuple[Any, Signature]:
 def build(made: tuple[Any, Signature], **options: Any) -> Kernel:
     """Compile for this host."""
     return compile_function(*made, Target.parse("cpu"), **options)
+
+
+@cache
+def small_kernel(parallel: bool = False, checks: bool = True) -> Kernel:
+    """C = A + B over a matrix of 6 by 10."""
+    return build(add((6, 10), parallel=parallel), checks=checks)
+
+
+@cache
+def vector_kernel() -> Kernel:
+    """A parallel copy with vector loads and stores."""
+    return build(copy_rows(4, 512))
+
+
+class Foreign:
+    """An array of another library, as DLPack shows it."""
+
+    def __init__(self, held: Any, device: int = 1) -> None:
+        self.held, self.device = held, device
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.held.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (self.device, 0)
