@@ -13,12 +13,13 @@ from typing import Any
 from loopwright.sched.address import no_loop, shown
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.nest import Fuse, Loop, Nests, Split, StageNest
-from loopwright.sched.placement import readers
+from loopwright.sched.placement import inlined_size, readers
 
 TAILS = ("auto", "guard", "peel", "pad")
 SCOPES = ("global", "local", "shared")
 MOST_LANES = 1024
 MOST_COPIES = 4096
+MOST_NODES = 50_000
 # Loop variables are 32-bit: outer * factor + inner must not overflow where a tile overhangs its axis.
 MOST_ITERATIONS = 2**30
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -79,7 +80,9 @@ def check_new_stage(where: str, nests: Nests, name: Any) -> None:
             f"{where}: {name!r} is no name for a stage; use letters, digits and _, starting with a letter"
         )
     if nests.tensor(name) is not None:
-        raise ScheduleError(f"{where}: {name!r} is the name of a tensor already; give the copy another one with name=")
+        raise ScheduleError(
+            f"{where}: {name!r} is the name of a tensor already; give the copy another one with name="
+        )
 
 
 def check_order(where: str, nest: StageNest, order: Any, whole: bool = False) -> tuple[str, ...]:
@@ -293,6 +296,17 @@ def check_untouched(where: str, nests: Nests, nest: StageNest) -> None:
         raise ScheduleError(
             f"{where}: {nest.name} has directives of its own, and inlining it would drop them; leave them out"
         )
+
+
+def check_inline_size(where: str, nests: Nests, name: str) -> None:
+    """A formula that is written out wherever it is read, again and again, grows without bound."""
+    for other in nests.stages:
+        size = inlined_size(nests, other)
+        if size > MOST_NODES:
+            raise ScheduleError(
+                f"{where}: the formula of {other} would have {size} operations, more than {MOST_NODES}; "
+                f"leave {name} stored, or another stage between"
+            )
 
 
 def check_not_inline(where: str, nest: StageNest) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from loopwright.sched.address import loop_index
-from loopwright.sched.expr import Axis, Const, Expr, Load, loads, rewrite, substitute
+from loopwright.sched.expr import Axis, Const, Expr, Load, loads, rewrite, substitute, walk
 from loopwright.sched.nest import Fuse, Nests, StageNest
 from loopwright.sched.stage import Stage
 from loopwright.sched.workload import stage_exprs
@@ -53,6 +53,32 @@ def direct_reads(stage: Stage) -> tuple[frozenset[str], frozenset[str]]:
         else frozenset()
     )
     return inner, frozenset(load.tensor.name for load in loads(stage.body))
+
+
+@lru_cache(maxsize=4096)
+def _node_counts(stage: Stage) -> tuple[int, dict[str, int]]:
+    """How many nodes a stage's expressions have, and how often each tensor is read."""
+    count, times = 0, dict[str, int]()
+    for expr in stage_exprs(stage):
+        for e in walk(expr):
+            count += 1
+            if isinstance(e, Load):
+                times[e.tensor.name] = times.get(e.tensor.name, 0) + 1
+    return count, times
+
+
+def inlined_size(nests: Nests, name: str) -> int:
+    """How many nodes the expressions of a stage have with all that is inlined into it."""
+    sizes: dict[str, int] = {}
+
+    def size(stage: str) -> int:
+        if stage not in sizes:
+            count, times = _node_counts(nests.stages[stage].stage)
+            inner = [n for n in times if n in nests.stages and nests.stages[n].place.kind == "inline"]
+            sizes[stage] = count + sum(times[n] * size(n) for n in inner)
+        return sizes[stage]
+
+    return size(name)
 
 
 def readers(nests: Nests, tensor: str) -> list[str]:

@@ -102,6 +102,7 @@ def compute_inline(nests: Nests, stage: str) -> Nests:
     checks.check_not_inline(where, nest)
     checks.check_untouched(where, nests, nest)
     result = nests.with_stage(nest.with_(place=Place("inline")))
+    checks.check_inline_size(where, result, stage)
     check_places(where, result)
     return result
 

@@ -16,12 +16,12 @@ from loopwright.sched.workload import Workload
 T = TypeVar("T")
 Choose = Callable[[Sequence[Any]], Any]
 
-FACTORS = (2, 3, 4, 5, 8, 16, 1, 64)
+FACTORS = (2, 3, 4, 5, 8, 16, 1, 40)
 TAILS = ("auto", "auto", "guard", "peel", "pad")
 KINDS = (
-    "split", "split", "split", "tile", "fuse", "reorder", "reorder", "vectorize", "vectorize", "parallel", "unroll",
-    "compute_at", "compute_at", "reverse_compute_at", "compute_inline", "compute_root", "cache_read", "cache_write",
-    "transform_layout",
+    "split", "split", "split", "tile", "fuse", "fuse", "reorder", "reorder", "vectorize", "vectorize", "parallel", "unroll",
+    "compute_at", "compute_at", "compute_at", "reverse_compute_at", "reverse_compute_at", "compute_inline", "compute_root",
+    "cache_read", "cache_read", "cache_write", "transform_layout",
 )  # fmt: skip
 
 
@@ -51,7 +51,8 @@ def propose(
     kind = choose(KINDS)
     nest = nests.stages[choose(list(nests.stages))]
     loops = [f"{nest.name}.{shown(loop.name)}" for loop in nest.loops]
-    everywhere = [f"{n.name}.{shown(loop.name)}" for n in nests.stages.values() for loop in n.loops]
+    readers = [nests.stages[name] for name in nests.consumers(nest.name)]
+    read = [n for n in nests.stages.values() if nest.name in nests.consumers(n.name)]
     if not loops:
         return "compute_root", ((nest.name,), {})
     loop = choose(loops)
@@ -65,7 +66,7 @@ def propose(
             }
             return kind, ((nest.name, tiles), {"tail": choose(TAILS)})
         case "fuse":
-            at = choose(range(len(loops)))
+            at = choose(range(max(1, len(loops) - 1)))
             return kind, ((loops[at], loops[(at + 1) % len(loops)], f"f{number}"), {})
         case "reorder":
             return kind, ((nest.name, _shuffled(nest, choose)), {})
@@ -73,18 +74,25 @@ def propose(
             return kind, ((loop, choose((None, None, 2, 4, 8, 3))), {})
         case "parallel" | "unroll":
             return kind, ((loop,), {})
-        case "compute_at" | "reverse_compute_at":
-            return kind, ((nest.name, choose(everywhere)), {})
+        case "compute_at":
+            return kind, ((nest.name, choose(_loops(readers) or loops)), {})
+        case "reverse_compute_at":
+            return kind, ((nest.name, choose(_loops(read) or loops)), {})
         case "cache_read":
             tensor = choose([*(t.name for t in nests.inputs), *nests.stages])
             scope = choose(("global", "local", "shared"))
-            return kind, ((tensor, scope), {"at": choose((None, *everywhere)), "name": f"R{number}"})
+            around = _loops([nests.stages[name] for name in nests.consumers(tensor)])
+            return kind, ((tensor, scope), {"at": choose((None, *around)), "name": f"R{number}"})
         case "cache_write":
             at = choose((None, None, loop))
             return kind, ((nest.name, choose(("local", "global"))), {"at": at, "name": f"W{number}"})
         case "transform_layout":
             return kind, ((nest.name, _shuffled(nest, choose)), {})
     return kind, ((nest.name,), {})
+
+
+def _loops(nests: Sequence[StageNest]) -> list[str]:
+    return [f"{nest.name}.{shown(loop.name)}" for nest in nests for loop in nest.loops]
 
 
 def _shuffled(nest: StageNest, choose: Choose) -> list[str]:

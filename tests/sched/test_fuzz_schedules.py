@@ -5,6 +5,8 @@ Schedules are random; the result is compared with the NumPy evaluator, which sha
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,9 +16,12 @@ from loopwright.sched.schedule import Schedule
 from tests.sched.generate import schedules
 from tests.sched.workloads import WORKLOADS, check_kernel
 
+# For a longer hunt: LOOPWRIGHT_FUZZ=200 pytest tests/sched/test_fuzz_schedules.py
+BUILDS = int(os.environ.get("LOOPWRIGHT_FUZZ", "8"))
+
 
 @pytest.mark.parametrize("name", WORKLOADS)
-@settings(max_examples=12)
+@settings(max_examples=BUILDS)
 @given(data=st.data())
 def test_a_legal_schedule_changes_no_result(name: str, data: st.DataObject) -> None:
     work = WORKLOADS[name]()

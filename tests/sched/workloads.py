@@ -164,6 +164,44 @@ def folded(N: int) -> Any:
     return lw.compute("back", (4, N), lambda c, r: flat[r * 4 + c] * 2)
 
 
+@lw.operator
+def conv(C: int, K: int, H: int, W: int) -> Any:
+    """A two-dimensional convolution over a padded copy of its input."""
+    x = lw.input("x", (C, H, W))
+    w = lw.input("w", (K, C, 3, 3))
+    c, p, q = lw.reduce_axis("c", C), lw.reduce_axis("p", 3), lw.reduce_axis("q", 3)
+
+    def border(n: Any, i: Any, j: Any) -> Any:
+        inside = (i > 0) & (i < H + 1) & (j > 0) & (j < W + 1)
+        return lw.select(inside, x[n, i - 1, j - 1], 0)
+
+    pad = lw.compute("pad", (C, H + 2, W + 2), border)
+    return lw.compute(
+        "y",
+        (K, H, W),
+        lambda o, i, j: lw.max(lw.sum(pad[c, i + p, j + q] * w[o, c, p, q], over=(c, p, q)), 0),
+    )
+
+
+@lw.operator
+def mirrored(N: int, M: int) -> Any:
+    """Indices that run backwards, are sums of axes, and lie on a diagonal."""
+    x = lw.input("x", (N + M,))
+    p = lw.compute("p", (N + M,), lambda i: x[i] * 2)
+    d = lw.compute("d", (N, M), lambda i, j: p[i + j] - p[N + M - 1 - i])
+    return lw.compute("e", (min(N, M),), lambda i: d[i, i] + d[i, min(N, M) - 1 - i])
+
+
+@lw.operator
+def widened(M: int, N: int) -> Any:
+    """Stages of different dtypes in one another's loops."""
+    a = lw.input("a", (M, N), "uint8")
+    k = lw.reduce_axis("k", N)
+    big = lw.compute("big", (M, N), lambda i, j: lw.cast("float64", a[i, j]) * 0.5)
+    s = lw.compute("s", (M,), lambda i: lw.sum(big[i, k], over=k))
+    return lw.compute("t", (M, N), lambda i, j: lw.cast("int16", big[i, j] + s[i]))
+
+
 WORKLOADS: dict[str, Callable[[], Workload]] = {
     "matmul 7x13x5": lambda: matmul(7, 13, 5),
     "matmul 16x32x8": lambda: matmul(16, 32, 8),
@@ -173,6 +211,11 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "matmul 5x1x7": lambda: matmul(5, 1, 7),
     "matmul 4x5x0": lambda: matmul(4, 5, 0),
     "matmul 0x5x3": lambda: matmul(0, 5, 3),
+    "matmul 6x150x9": lambda: matmul(6, 150, 9),
+    "matmul float64": lambda: matmul(13, 70, 6, "float64"),
+    "conv": lambda: conv(3, 5, 6, 9),
+    "mirrored": lambda: mirrored(9, 6),
+    "widened": lambda: widened(4, 37),
     "dense": lambda: dense(10, 21, 7),
     "dense 4x5x0": lambda: dense(4, 5, 0),
     "dense apart": lambda: dense_apart(9, 18, 6),
