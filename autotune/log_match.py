@@ -15,7 +15,7 @@ from loopwright.sched.errors import LogError
 
 
 class HasTargetJson(Protocol):
-    """Anything that can say its target in JSON form, like :class:`loopwright.sched.target.Target`."""
+    """Anything that can say its target in JSON form, like :class:`loopwright.sched.runtime.target.Target`."""
 
     def to_json(self) -> Any:
         """Return the JSON object of the target."""

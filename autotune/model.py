@@ -6,7 +6,6 @@ All of them sit behind :class:`Model`; the search does not know which one it tal
 
 from __future__ import annotations
 
-import os
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,6 +25,8 @@ XGBOOST = {
     "tree_method": "hist",
     "max_bin": 64,
     "verbosity": 0,
+    # More threads wait for each other longer than they work, at these sizes, and ten times longer on a busy machine.
+    "nthread": 1,
 }
 ROUNDS = 60
 # With fewer samples than this, trees only repeat the noise.
@@ -84,7 +85,7 @@ class XGBModel:
     """Gradient-boosted trees with a ranking objective; until it has samples it ranks as the analytic model does."""
 
     def __init__(self, seed: int = 0, rounds: int = ROUNDS) -> None:
-        self._parameters = {**XGBOOST, "seed": seed, "nthread": min(4, os.cpu_count() or 1)}
+        self._parameters = {**XGBOOST, "seed": seed}
         self._rounds = rounds
         self._booster: Any = None
 
@@ -99,7 +100,7 @@ class XGBModel:
             return
         import xgboost
 
-        data = xgboost.DMatrix(rows, label=scores, missing=float("nan"))
+        data = xgboost.DMatrix(rows, label=scores, missing=float("nan"), nthread=1)
         data.set_group([len(rows)])
         self._booster = xgboost.train(self._parameters, data, num_boost_round=self._rounds)
 

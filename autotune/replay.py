@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from loopwright.autotune.record import Record
 from loopwright.sched.errors import DefinitionError, LogError, ScheduleError
-from loopwright.sched.stage import check_name
+from loopwright.sched.language.stage import check_name
 
 if TYPE_CHECKING:
-    from loopwright.sched.schedule import Schedule
-    from loopwright.sched.workload import Workload
+    from loopwright.sched.language.workload import Workload
+    from loopwright.sched.scheduling.schedule import Schedule
 
 
 def schedule_of(record: Record, work: Workload) -> Schedule:
@@ -41,7 +41,7 @@ def schedule_of(record: Record, work: Workload) -> Schedule:
     what = f"the schedule of {record.label} (trial {record.trial})"
     if record.schedule is None:
         raise LogError(f"{what} is not in the record: the trial failed before it had one")
-    from loopwright.sched.schedule import Schedule
+    from loopwright.sched.scheduling.schedule import Schedule
 
     try:
         _check_names(record.names)

@@ -13,8 +13,8 @@ from loopwright.autotune.lookup import seconds_text
 from loopwright.autotune.record import Record
 from loopwright.autotune.replay import schedule_of
 from loopwright.autotune.search.base import Quality
-from loopwright.sched.schedule import Schedule
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.workload import Workload
+from loopwright.sched.scheduling.schedule import Schedule
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from loopwright.autotune.result import Batch, least
 from loopwright.autotune.search.base import Quality, Search
 from loopwright.autotune.space import Point, SearchSpace
 from loopwright.sched.errors import LogError, LoopwrightError
-from loopwright.sched.schedule import Schedule
-from loopwright.sched.target import Target
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.workload import Workload
+from loopwright.sched.runtime.target import Target
+from loopwright.sched.scheduling.schedule import Schedule
 
 # Candidates whose one-core time is within this factor of the best so far may take part in finals, at most so many of a batch.
 REACH = 1.2

@@ -18,8 +18,8 @@ import numpy as np
 from loopwright.autotune.features.filling import Filling
 from loopwright.autotune.features.program import NAMES
 from loopwright.sched.errors import ScheduleError
-from loopwright.sched.schedule import Schedule
-from loopwright.sched.target import Target
+from loopwright.sched.runtime.target import Target
+from loopwright.sched.scheduling.schedule import Schedule
 
 Array = np.ndarray[Any, Any]
 # Rules about knob values: arrays by knob name -> which candidates to allow.

@@ -23,9 +23,9 @@ from loopwright.autotune.session import Session
 from loopwright.autotune.sketch import sketches
 from loopwright.autotune.space import SearchSpace, Sketch
 from loopwright.sched.errors import TuneError
-from loopwright.sched.schedule import Schedule
-from loopwright.sched.target import Target, host
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.workload import Workload
+from loopwright.sched.runtime.target import Target, host
+from loopwright.sched.scheduling.schedule import Schedule
 
 Space = Schedule | Sequence[Schedule]
 LogLike = str | os.PathLike[str] | TuningLog

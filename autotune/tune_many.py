@@ -25,7 +25,7 @@ from loopwright.autotune.tune import (
     space_of,
 )
 from loopwright.sched.errors import TuneError
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.workload import Workload
 
 
 @dataclass(frozen=True)

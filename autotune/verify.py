@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from loopwright.sched.language.workload import Workload
 from loopwright.sched.reference import Expected
-from loopwright.sched.reference_inputs import random_inputs
-from loopwright.sched.workload import Workload
+from loopwright.sched.reference.inputs import random_inputs
 
 Array = np.ndarray[Any, Any]
 # Elements compared at a time where the reference allows some rounding.
@@ -36,7 +36,7 @@ class Judge:
             >>> out = [np.array([1, 2], "int32")]
             >>> judge.poison(out)
             >>> print(judge.fault(out))
-            C: 2 of 2 elements differ; worst at [0]: -2 instead of 1
+            C: 2 of 2 elements differ; worst at [1]: -3 instead of 2
         """
         for output, wanted in zip(outputs, self.values, strict=True):
             if np.issubdtype(output.dtype, np.inexact):

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from loopwright.sched.kernel import Kernel, compile_function
-from loopwright.sched.signature import Param, Signature
-from loopwright.sched.target import Target
+from loopwright.sched.runtime.kernel import Kernel, compile_function
+from loopwright.sched.runtime.signature import Param, Signature
+from loopwright.sched.runtime.target import Target
 
 SIZE = 16
 CALLS, ROUNDS = 5_000, 15

@@ -14,8 +14,8 @@ from loopwright.autotune.log import TuningLog
 from loopwright.autotune.record import Record
 from loopwright.bench.compare import Comparison, Item, compare, spread
 from loopwright.bench.machine import facts
-from loopwright.sched.schedule import Schedule
-from loopwright.sched.target import Target
+from loopwright.sched.runtime.target import Target
+from loopwright.sched.scheduling.schedule import Schedule
 
 SIZES = {"M": 500, "N": 300, "K": 200}
 LEAST_RATIO = 0.5

@@ -15,7 +15,7 @@ from benchmarks.log_lookup import RECORDS, WORKLOADS, measure_log_lookup
 from benchmarks.tuning_rate import SIZE, TRIALS, measure_tuning_rate
 from loopwright.bench.machine import facts, other_load
 from loopwright.cli.tables import table
-from loopwright.sched.target import Target
+from loopwright.sched.runtime.target import Target
 
 RUNS = 3
 

@@ -15,19 +15,6 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from loopwright.building import UntunedWarning as UntunedWarning
     from loopwright.building import build as build
     from loopwright.building import lower as lower
-    from loopwright.sched.builders import all as all
-    from loopwright.sched.builders import any as any
-    from loopwright.sched.builders import clip as clip
-    from loopwright.sched.builders import compute as compute
-    from loopwright.sched.builders import const as const
-    from loopwright.sched.builders import input as input
-    from loopwright.sched.builders import max as max
-    from loopwright.sched.builders import min as min
-    from loopwright.sched.builders import pow as pow
-    from loopwright.sched.builders import prod as prod
-    from loopwright.sched.builders import reduce_axis as reduce_axis
-    from loopwright.sched.builders import sum as sum
-    from loopwright.sched.einsum import einsum as einsum
     from loopwright.sched.errors import ArgumentError as ArgumentError
     from loopwright.sched.errors import ArgumentTypeError as ArgumentTypeError
     from loopwright.sched.errors import BuildError as BuildError
@@ -41,44 +28,57 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from loopwright.sched.errors import ScheduleError as ScheduleError
     from loopwright.sched.errors import TargetError as TargetError
     from loopwright.sched.errors import TuneError as TuneError
-    from loopwright.sched.expr import cast as cast
-    from loopwright.sched.expr import select as select
     from loopwright.sched.importer import from_te as from_te
     from loopwright.sched.importer import from_tir as from_tir
-    from loopwright.sched.kernel import Kernel as Kernel
-    from loopwright.sched.knobs import Knob as Knob
-    from loopwright.sched.knobs import knob as knob
-    from loopwright.sched.library import load as load
-    from loopwright.sched.mathfns import abs as abs
-    from loopwright.sched.mathfns import acos as acos
-    from loopwright.sched.mathfns import asin as asin
-    from loopwright.sched.mathfns import atan as atan
-    from loopwright.sched.mathfns import ceil as ceil
-    from loopwright.sched.mathfns import cos as cos
-    from loopwright.sched.mathfns import cosh as cosh
-    from loopwright.sched.mathfns import erf as erf
-    from loopwright.sched.mathfns import exp as exp
-    from loopwright.sched.mathfns import exp2 as exp2
-    from loopwright.sched.mathfns import expm1 as expm1
-    from loopwright.sched.mathfns import floor as floor
-    from loopwright.sched.mathfns import log as log
-    from loopwright.sched.mathfns import log1p as log1p
-    from loopwright.sched.mathfns import log2 as log2
-    from loopwright.sched.mathfns import log10 as log10
-    from loopwright.sched.mathfns import round as round
-    from loopwright.sched.mathfns import rsqrt as rsqrt
-    from loopwright.sched.mathfns import sigmoid as sigmoid
-    from loopwright.sched.mathfns import sin as sin
-    from loopwright.sched.mathfns import sinh as sinh
-    from loopwright.sched.mathfns import sqrt as sqrt
-    from loopwright.sched.mathfns import tan as tan
-    from loopwright.sched.mathfns import tanh as tanh
-    from loopwright.sched.mathfns import trunc as trunc
-    from loopwright.sched.operator import Operator as Operator
-    from loopwright.sched.operator import operator as operator
-    from loopwright.sched.schedule import Schedule as Schedule
-    from loopwright.sched.target import Target as Target
-    from loopwright.sched.workload import Workload as Workload
+    from loopwright.sched.language.builders import all as all
+    from loopwright.sched.language.builders import any as any
+    from loopwright.sched.language.builders import clip as clip
+    from loopwright.sched.language.builders import compute as compute
+    from loopwright.sched.language.builders import const as const
+    from loopwright.sched.language.builders import input as input
+    from loopwright.sched.language.builders import max as max
+    from loopwright.sched.language.builders import min as min
+    from loopwright.sched.language.builders import pow as pow
+    from loopwright.sched.language.builders import prod as prod
+    from loopwright.sched.language.builders import reduce_axis as reduce_axis
+    from loopwright.sched.language.builders import sum as sum
+    from loopwright.sched.language.einsum import einsum as einsum
+    from loopwright.sched.language.expr import cast as cast
+    from loopwright.sched.language.expr import select as select
+    from loopwright.sched.language.mathfns import abs as abs
+    from loopwright.sched.language.mathfns import acos as acos
+    from loopwright.sched.language.mathfns import asin as asin
+    from loopwright.sched.language.mathfns import atan as atan
+    from loopwright.sched.language.mathfns import ceil as ceil
+    from loopwright.sched.language.mathfns import cos as cos
+    from loopwright.sched.language.mathfns import cosh as cosh
+    from loopwright.sched.language.mathfns import erf as erf
+    from loopwright.sched.language.mathfns import exp as exp
+    from loopwright.sched.language.mathfns import exp2 as exp2
+    from loopwright.sched.language.mathfns import expm1 as expm1
+    from loopwright.sched.language.mathfns import floor as floor
+    from loopwright.sched.language.mathfns import log as log
+    from loopwright.sched.language.mathfns import log1p as log1p
+    from loopwright.sched.language.mathfns import log2 as log2
+    from loopwright.sched.language.mathfns import log10 as log10
+    from loopwright.sched.language.mathfns import round as round
+    from loopwright.sched.language.mathfns import rsqrt as rsqrt
+    from loopwright.sched.language.mathfns import sigmoid as sigmoid
+    from loopwright.sched.language.mathfns import sin as sin
+    from loopwright.sched.language.mathfns import sinh as sinh
+    from loopwright.sched.language.mathfns import sqrt as sqrt
+    from loopwright.sched.language.mathfns import tan as tan
+    from loopwright.sched.language.mathfns import tanh as tanh
+    from loopwright.sched.language.mathfns import trunc as trunc
+    from loopwright.sched.language.operator import Operator as Operator
+    from loopwright.sched.language.operator import operator as operator
+    from loopwright.sched.language.workload import Workload as Workload
+    from loopwright.sched.runtime.kernel import Kernel as Kernel
+    from loopwright.sched.runtime.library import load as load
+    from loopwright.sched.runtime.target import Target as Target
+    from loopwright.sched.scheduling.knobs import Knob as Knob
+    from loopwright.sched.scheduling.knobs import knob as knob
+    from loopwright.sched.scheduling.schedule import Schedule as Schedule
 
 __version__ = "0.1.0"
 
@@ -86,20 +86,20 @@ __version__ = "0.1.0"
 _HOME = {
     name: module
     for module, names in {
-        "sched.operator": "Operator operator",
-        "sched.workload": "Workload",
-        "sched.builders": "all any clip compute const input max min pow prod reduce_axis sum",
-        "sched.expr": "cast select",
-        "sched.mathfns": (
+        "sched.language.operator": "Operator operator",
+        "sched.language.workload": "Workload",
+        "sched.language.builders": "all any clip compute const input max min pow prod reduce_axis sum",
+        "sched.language.expr": "cast select",
+        "sched.language.mathfns": (
             "abs acos asin atan ceil cos cosh erf exp exp2 expm1 floor log log10 log1p log2 round "
             "rsqrt sigmoid sin sinh sqrt tan tanh trunc "
         ),
-        "sched.einsum": "einsum",
-        "sched.knobs": "Knob knob",
-        "sched.schedule": "Schedule",
-        "sched.target": "Target",
-        "sched.kernel": "Kernel",
-        "sched.library": "load",
+        "sched.language.einsum": "einsum",
+        "sched.scheduling.knobs": "Knob knob",
+        "sched.scheduling.schedule": "Schedule",
+        "sched.runtime.target": "Target",
+        "sched.runtime.kernel": "Kernel",
+        "sched.runtime.library": "load",
         "building": "UntunedWarning build lower",
         "sched.importer": "from_te from_tir",
         "autotune.tune": "tune",

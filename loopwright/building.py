@@ -7,14 +7,14 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from loopwright.sched.errors import DefinitionError, ScheduleError
-from loopwright.sched.target import Target
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.workload import Workload
+from loopwright.sched.runtime.target import Target
 
 if TYPE_CHECKING:
     from loopwright.autotune.log import TuningLog
-    from loopwright.sched.build import Lowered
-    from loopwright.sched.kernel import Kernel
-    from loopwright.sched.schedule import Schedule
+    from loopwright.sched.runtime.build import Lowered
+    from loopwright.sched.runtime.kernel import Kernel
+    from loopwright.sched.scheduling.schedule import Schedule
 
 
 class UntunedWarning(UserWarning):
@@ -51,7 +51,7 @@ def build(
         >>> kernel(np.eye(8, dtype="float32"), np.ones((8, 8), "float32")).sum()
         np.float32(64.0)
     """
-    from loopwright.sched.build import build_schedule
+    from loopwright.sched.runtime.build import build_schedule
 
     parsed = Target.parse(target)
     chosen, provenance = _schedule_for(work, parsed, schedule, log)
@@ -65,7 +65,7 @@ def lower(
     log: str | os.PathLike[str] | TuningLog | None = None,
 ) -> Lowered:
     """The TensorIR that `build` would compile; ``.source()`` is its text. Arguments and errors are those of `build`."""
-    from loopwright.sched.build import lower_schedule
+    from loopwright.sched.runtime.build import lower_schedule
 
     parsed = Target.parse(target)
     chosen, _ = _schedule_for(work, parsed, schedule, log)
@@ -88,7 +88,7 @@ def _schedule_for(
             )
         return schedule, "a schedule given by the caller"
     from loopwright.autotune.lookup import lookup, no_log
-    from loopwright.sched.default import default_schedule
+    from loopwright.sched.recipes.default import default_schedule
 
     if log is None:
         return default_schedule(work, target), no_log(target, name=work.name, args=work.args)

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from loopwright.sched import mathfns
-from loopwright.sched.builders import max
 from loopwright.sched.errors import DefinitionError
-from loopwright.sched.expr import Expr
-from loopwright.sched.reference_points import Array
+from loopwright.sched.language import mathfns
+from loopwright.sched.language.builders import max
+from loopwright.sched.language.expr import Expr
+from loopwright.sched.reference.points import Array
 
 SQRT_HALF = math.sqrt(0.5)
 # Hendrycks and Gimpel, "Gaussian Error Linear Units", arXiv:1606.08415

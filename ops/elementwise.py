@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from loopwright.ops.activation import activate, activate_numpy
-from loopwright.sched.builders import cast, compute, input
 from loopwright.sched.dtypes import accumulator
-from loopwright.sched.expr import Expr
-from loopwright.sched.operator import operator
-from loopwright.sched.reference_points import Array
-from loopwright.sched.stage import Stage
+from loopwright.sched.language.builders import cast, compute, input
+from loopwright.sched.language.expr import Expr
+from loopwright.sched.language.operator import operator
+from loopwright.sched.language.stage import Stage
+from loopwright.sched.reference.points import Array
 
 
 @operator(numpy=np.add)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from loopwright.sched.builders import cast, compute, input, reduce_axis, sum
 from loopwright.sched.dtypes import accumulator
-from loopwright.sched.expr import Expr
-from loopwright.sched.mathfns import rsqrt
-from loopwright.sched.operator import operator
-from loopwright.sched.reference_points import Array
-from loopwright.sched.stage import Stage
+from loopwright.sched.language.builders import cast, compute, input, reduce_axis, sum
+from loopwright.sched.language.expr import Expr
+from loopwright.sched.language.mathfns import rsqrt
+from loopwright.sched.language.operator import operator
+from loopwright.sched.language.stage import Stage
+from loopwright.sched.reference.points import Array
 
 
 def layer_norm_numpy(x: Array, gamma: Array, beta: Array, *, eps: float, dtype: str) -> Array:

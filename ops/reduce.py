@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from loopwright.sched.builders import compute, input, max, min, reduce_axis, sum
 from loopwright.sched.dtypes import accumulator
-from loopwright.sched.mathfns import sqrt
-from loopwright.sched.operator import operator
-from loopwright.sched.reference_points import Array
-from loopwright.sched.stage import Stage
+from loopwright.sched.language.builders import compute, input, max, min, reduce_axis, sum
+from loopwright.sched.language.mathfns import sqrt
+from loopwright.sched.language.operator import operator
+from loopwright.sched.language.stage import Stage
+from loopwright.sched.reference.points import Array
 
 
 def row_sum_numpy(x: Array, *, dtype: str) -> Array:

@@ -10,8 +10,8 @@ from importlib import resources
 from typing import Any
 
 from loopwright.sched.errors import DefinitionError
-from loopwright.sched.operator import Operator
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.operator import Operator
+from loopwright.sched.language.workload import Workload
 
 
 @dataclass(frozen=True)

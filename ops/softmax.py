@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from loopwright.sched.builders import cast, compute, input, max, reduce_axis, sum
 from loopwright.sched.dtypes import accumulator
-from loopwright.sched.mathfns import exp, log
-from loopwright.sched.operator import operator
-from loopwright.sched.reference_points import Array
-from loopwright.sched.stage import Stage
+from loopwright.sched.language.builders import cast, compute, input, max, reduce_axis, sum
+from loopwright.sched.language.mathfns import exp, log
+from loopwright.sched.language.operator import operator
+from loopwright.sched.language.stage import Stage
+from loopwright.sched.reference.points import Array
 
 
 def softmax_numpy(x: Array, *, dtype: str) -> Array:

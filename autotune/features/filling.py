@@ -9,14 +9,14 @@ import numpy as np
 
 from loopwright.autotune.features.program import NAMES, features
 from loopwright.sched.errors import ScheduleError
-from loopwright.sched.knobs import Derived, Knob, filled, knobs_in
-from loopwright.sched.nest import Nests
-from loopwright.sched.target import Target
+from loopwright.sched.runtime.target import Target
+from loopwright.sched.scheduling.knobs import Derived, Knob, filled, knobs_in
+from loopwright.sched.scheduling.nest import Nests
 
 if TYPE_CHECKING:
     from loopwright.autotune.space import Sketch
-    from loopwright.sched.directives import Directive
-    from loopwright.sched.schedule import Schedule
+    from loopwright.sched.scheduling.directives import Directive
+    from loopwright.sched.scheduling.schedule import Schedule
 
 Array = np.ndarray[Any, Any]
 

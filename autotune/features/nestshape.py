@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from loopwright.sched import dtypes
-from loopwright.sched.expr import Axis, Binary, Cast, Const, Expr, Load
-from loopwright.sched.nest import Fuse, Split, StageNest
-from loopwright.sched.stage import Stage
+from loopwright.sched.language.expr import Axis, Binary, Cast, Const, Expr, Load
+from loopwright.sched.language.stage import Stage
+from loopwright.sched.scheduling.nest import Fuse, Split, StageNest
 
 Array = np.ndarray[Any, Any]
 LINE = 64  # bytes of a cache line

@@ -9,10 +9,10 @@ import numpy as np
 
 from loopwright.autotune.features.nestshape import Access, Array, NestShape, access_of, write_of
 from loopwright.autotune.features.stagecost import StageCost, stage_cost
-from loopwright.sched.expr import loads
+from loopwright.sched.language.expr import loads
 from loopwright.sched.lowering.prepare import Definition, definitions
-from loopwright.sched.nest import Nests
-from loopwright.sched.target import Target
+from loopwright.sched.runtime.target import Target
+from loopwright.sched.scheduling.nest import Nests
 
 # Factors of splits, for each stage: outer loop -> array over candidates.
 Factors = Mapping[str, Mapping[str, Array]]

@@ -8,10 +8,10 @@ import numpy as np
 
 from loopwright.autotune.features.nestshape import Access, Array, NestShape, _product
 from loopwright.sched import dtypes
-from loopwright.sched.expr import Axis, Call
-from loopwright.sched.expr import walk as walk_expr
+from loopwright.sched.language.expr import Axis, Call
+from loopwright.sched.language.expr import walk as walk_expr
 from loopwright.sched.lowering.prepare import Definition
-from loopwright.sched.target import Target
+from loopwright.sched.runtime.target import Target
 
 
 @dataclass

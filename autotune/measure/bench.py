@@ -12,8 +12,8 @@ from loopwright.autotune.measure.hosts import memory_limit, usable_cores
 from loopwright.autotune.measure.pool import Pool
 from loopwright.autotune.measure.task import Limits, Task
 from loopwright.autotune.verify import prepare
-from loopwright.sched.target import Target
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.workload import Workload
+from loopwright.sched.runtime.target import Target
 
 
 class Bench:

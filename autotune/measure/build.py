@@ -6,10 +6,10 @@ from typing import Any
 
 import tvm  # noqa: F401  (imported here, so that no candidate's time includes it)
 
-from loopwright.sched.build import build_schedule
-from loopwright.sched.schedule import Schedule
-from loopwright.sched.target import Target
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.workload import Workload
+from loopwright.sched.runtime.build import build_schedule
+from loopwright.sched.runtime.target import Target
+from loopwright.sched.scheduling.schedule import Schedule
 
 
 def compile_candidate(work: Workload, schedule: str, target: Target) -> Any:

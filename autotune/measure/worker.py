@@ -43,8 +43,8 @@ class Loaded:
         import numpy as np
 
         from loopwright.autotune.verify import Judge, load_inputs
-        from loopwright.sched.target import Target
-        from loopwright.sched.workload import Workload
+        from loopwright.sched.language.workload import Workload
+        from loopwright.sched.runtime.target import Target
 
         work, folder = Workload.from_json(message["workload"]), Path(message["folder"])
         judge = Judge.load(work, folder)

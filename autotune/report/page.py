@@ -17,7 +17,7 @@ from loopwright.autotune.report import charts
 from loopwright.autotune.report.history import History, histories
 from loopwright.autotune.report.labels import short_labels
 from loopwright.sched.errors import LogError
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.workload import Workload
 
 OPEN_SECTIONS = 4
 """So many workloads are shown unfolded."""

@@ -25,15 +25,17 @@ class AnnealOptions:
 
     Attributes:
         chains: walkers.
-        steps: moves of each between two batches.
+        steps: how often the temperature is lowered between two batches.
+        tries: moves of each walker at one temperature; their features are computed together.
         explore: share of a batch that is drawn at random.
         explore_first: the same for the first batch, when the model knows nothing yet.
         alike: at most this share of a batch may be one step away from something better in it.
         descents: how many of the best points coordinate descent starts from when closing.
     """
 
-    chains: int = 192
-    steps: int = 8
+    chains: int = 128
+    steps: int = 4
+    tries: int = 4
     explore: float = 0.1
     explore_first: float = 0.4
     alike: float = 0.4
@@ -120,12 +122,14 @@ class AnnealSearch:
         spread = float(np.std(energy)) or 1.0
         for step in range(options.steps):
             temperature = spread * (1.0 - step / options.steps) * 0.5
-            moved = self.space.neighbours(rng, chains)
+            moved = self.space.neighbours(rng, chains * options.tries)
             new = self.model.predict(self._rows_of(moved))
             visited.update(zip(moved, new.tolist(), strict=True))
-            chance = np.exp(np.minimum((new - energy) / max(temperature, 1e-9), 0.0))
-            for nth in np.flatnonzero(rng.random(len(chains)) < chance):
-                chains[nth], energy[nth] = moved[nth], new[nth]
+            for start in range(0, len(moved), len(chains)):
+                tried = new[start : start + len(chains)]
+                chance = np.exp(np.minimum((tried - energy) / max(temperature, 1e-9), 0.0))
+                for nth in np.flatnonzero(rng.random(len(chains)) < chance):
+                    chains[nth], energy[nth] = moved[start + nth], tried[nth]
         order = np.argsort(-energy, kind="stable")
         self._chains = list(dict.fromkeys(chains[n] for n in order))
         ranked = sorted(visited, key=lambda point: -visited[point])

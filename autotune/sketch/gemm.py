@@ -10,13 +10,13 @@ import numpy as np
 
 from loopwright.autotune.sketch.values import block_sizes, vector_lengths
 from loopwright.autotune.space import Rule, Sketch
-from loopwright.sched.default import gemm_plan, native_lanes
 from loopwright.sched.errors import ScheduleError
-from loopwright.sched.knobs import Knob
+from loopwright.sched.recipes.default import gemm_plan, native_lanes
 from loopwright.sched.recipes.gemm import GemmPlan, Packing, Sharing, gemm, packable
 from loopwright.sched.recipes.roles import Roles
-from loopwright.sched.schedule import Schedule
-from loopwright.sched.target import Target
+from loopwright.sched.runtime.target import Target
+from loopwright.sched.scheduling.knobs import Knob
+from loopwright.sched.scheduling.schedule import Schedule
 
 Array = np.ndarray[Any, Any]
 SHARINGS: tuple[Sharing, ...] = ("columns", "rows", "both")

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from loopwright.autotune.sketch.gemm import gemm_sketches
 from loopwright.autotune.sketch.simple import elementwise_sketches, reduction_sketches
 from loopwright.autotune.space import Sketch
-from loopwright.sched.default import schedule_stage
 from loopwright.sched.errors import ScheduleError
+from loopwright.sched.language.workload import Workload
+from loopwright.sched.recipes.default import schedule_stage
 from loopwright.sched.recipes.graph import dominant, finish_inside, followers, inline_all
 from loopwright.sched.recipes.roles import Roles, roles_of
-from loopwright.sched.schedule import Schedule
-from loopwright.sched.target import Target
-from loopwright.sched.workload import Workload
+from loopwright.sched.runtime.target import Target
+from loopwright.sched.scheduling.schedule import Schedule
 
 Rule = Callable[[Schedule, Roles, Target], Iterator[Sketch]]
 

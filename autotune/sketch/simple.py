@@ -9,13 +9,13 @@ import numpy as np
 
 from loopwright.autotune.sketch.values import vector_lengths
 from loopwright.autotune.space import Rule, Sketch
-from loopwright.sched.default import elementwise_plan, native_lanes, points, reduction_plan
 from loopwright.sched.errors import ScheduleError
-from loopwright.sched.knobs import Knob
+from loopwright.sched.recipes.default import elementwise_plan, native_lanes, points, reduction_plan
 from loopwright.sched.recipes.roles import Roles
 from loopwright.sched.recipes.simple import SimplePlan, elementwise, reduction
-from loopwright.sched.schedule import Schedule
-from loopwright.sched.target import Target
+from loopwright.sched.runtime.target import Target
+from loopwright.sched.scheduling.knobs import Knob
+from loopwright.sched.scheduling.schedule import Schedule
 
 Array = np.ndarray[Any, Any]
 # Stages with fewer iterations than this are also tried on one core, those with more only on all.

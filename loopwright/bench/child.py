@@ -18,8 +18,8 @@ from typing import Any, TextIO
 import numpy as np
 
 from loopwright.sched.errors import LoopwrightError
-from loopwright.sched.reference_inputs import random_inputs
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.workload import Workload
+from loopwright.sched.reference.inputs import random_inputs
 
 LEAST_CALLS = 3
 LEAST_WARM_UP = 0.005

@@ -17,10 +17,10 @@ import numpy as np
 from loopwright.autotune.record import workload_label
 from loopwright.bench.operations import operations
 from loopwright.bench.peer import BenchError, Peer
+from loopwright.sched.language.workload import Workload
 from loopwright.sched.reference import Expected
-from loopwright.sched.reference_inputs import random_inputs
-from loopwright.sched.target import Target
-from loopwright.sched.workload import Workload
+from loopwright.sched.reference.inputs import random_inputs
+from loopwright.sched.runtime.target import Target
 
 ROUNDS = 15
 # A workload that takes long is measured in fewer rounds.

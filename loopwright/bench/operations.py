@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
-from loopwright.sched.expr import Binary, Call, Expr, Unary, children
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.expr import Binary, Call, Expr, Unary, children
+from loopwright.sched.language.workload import Workload
 
 _ARITHMETIC = frozenset(("add", "sub", "mul", "div", "floordiv", "mod", "min", "max", "pow"))
 
@@ -15,8 +15,8 @@ def operations(work: Workload) -> int:
 
     A mathematical function counts as one, an index calculation as none, and a stage as often as it has elements.
 
-    >>> from loopwright.sched.builders import compute, input, reduce_axis, sum
-    >>> from loopwright.sched.operator import operator
+    >>> from loopwright.sched.language.builders import compute, input, reduce_axis, sum
+    >>> from loopwright.sched.language.operator import operator
     >>> @operator
     ... def dot(N: int):
     ...     x, k = input("x", (N,)), reduce_axis("k", N)

@@ -21,7 +21,7 @@ from loopwright.cli.options import (
 
 if TYPE_CHECKING:
     from loopwright.bench.compare import Comparison, Item
-    from loopwright.sched.target import Target
+    from loopwright.sched.runtime.target import Target
 
 
 @click.command(short_help="Time default schedule, tuned schedule and NumPy side by side.")
@@ -60,7 +60,7 @@ def bench(
     from loopwright.bench import text
     from loopwright.bench.machine import facts, other_load
     from loopwright.cli.pick import pick_items
-    from loopwright.sched.target import Target
+    from loopwright.sched.runtime.target import Target
 
     items = pick_items(operator, arguments, workloads, only)
     for path in (json_out, markdown_out):

@@ -14,8 +14,8 @@ from types import ModuleType
 
 from loopwright.cli.values import parse_arguments
 from loopwright.sched.errors import DefinitionError, LoopwrightError
-from loopwright.sched.operator import Operator
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.operator import Operator
+from loopwright.sched.language.workload import Workload
 
 HOW = "an operator is named FILE.py:NAME, MODULE:NAME, or ops.NAME"
 

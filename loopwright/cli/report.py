@@ -12,8 +12,8 @@ from loopwright.cli.options import OUT_FILE, require_writable, write_text
 
 if TYPE_CHECKING:
     from loopwright.autotune.record import Record
-    from loopwright.sched.operator import Operator
-    from loopwright.sched.workload import Workload
+    from loopwright.sched.language.operator import Operator
+    from loopwright.sched.language.workload import Workload
 
 
 @click.command(short_help="Write an HTML report on a log.")
@@ -46,7 +46,7 @@ class _Known:
 
     def __init__(self, names: tuple[str, ...]) -> None:
         from loopwright.cli.load import load_operator
-        from loopwright.sched.operator import Operator
+        from loopwright.sched.language.operator import Operator
 
         found = [load_operator(name) for name in names]
         self.bound = {work.key: work for work in found if not isinstance(work, Operator)}

@@ -14,7 +14,7 @@ def targets() -> None:
     "cpu" is this host. For another machine, put its facts into a file and name that: --target server.toml, with
     lines such as mcpu = "znver4" and cores = 16.
     """
-    from loopwright.sched.target import KINDS, LATER_KINDS, Target
+    from loopwright.sched.runtime.target import KINDS, LATER_KINDS, Target
 
     for kind in KINDS:
         host = Target.parse(kind)

@@ -15,7 +15,7 @@ from loopwright.cli.tables import causes_text, table
 if TYPE_CHECKING:
     from loopwright.bench.compare import Comparison, Item
     from loopwright.cli.watch import Watch
-    from loopwright.sched.target import Target
+    from loopwright.sched.runtime.target import Target
 
 INTERRUPTED = 130
 NOTHING_FOUND = 1
@@ -67,7 +67,7 @@ def tune(
     """
     from loopwright.cli.pick import pick_items
     from loopwright.cli.watch import Watch
-    from loopwright.sched.target import Target
+    from loopwright.sched.runtime.target import Target
 
     items = pick_items(operator, arguments, workloads, only)
     if trials is None and more is None and minutes is None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from loopwright.sched.errors import DefinitionError
-from loopwright.sched.operator import Operator
+from loopwright.sched.language.operator import Operator
 
 _TRUE, _FALSE = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 _KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false"}

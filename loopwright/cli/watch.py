@@ -13,7 +13,7 @@ from loopwright.cli.display import Progressing, view
 from loopwright.cli.tables import causes_text, count, duration
 
 if TYPE_CHECKING:
-    from loopwright.sched.workload import Workload
+    from loopwright.sched.language.workload import Workload
 
 
 @dataclass

@@ -14,14 +14,14 @@ from tvm.ir import expr as tir
 from tvm.ir.prim import expr as prim
 
 from loopwright.sched import dtypes
-from loopwright.sched import expr as lw
 from loopwright.sched.errors import DefinitionError
-from loopwright.sched.expr import Binary, Const, Expr
 from loopwright.sched.importer.buffers import dtype_of, known_dtype
 from loopwright.sched.importer.inside import always_inside, simplified
 from loopwright.sched.importer.refuse import brief, refuse
-from loopwright.sched.interval import index_range
-from loopwright.sched.stage import Tensor
+from loopwright.sched.language import expr as lw
+from loopwright.sched.language.expr import Binary, Const, Expr
+from loopwright.sched.language.interval import index_range
+from loopwright.sched.language.stage import Tensor
 
 BINARY = {
     prim.Add: "add", prim.Sub: "sub", prim.Mul: "mul", prim.FloorDiv: "floordiv", prim.FloorMod: "mod", prim.Min: "min",

@@ -12,8 +12,8 @@ from tvm.ir.prim.expr import IntImm
 from tvm_ffi import structural_equal
 
 from loopwright.sched import dtypes
-from loopwright.sched.expr import Axis, Binary, Cast, Const, Expr, Select, Unary, walk
-from loopwright.sched.interval import index_range
+from loopwright.sched.language.expr import Axis, Binary, Cast, Const, Expr, Select, Unary, walk
+from loopwright.sched.language.interval import index_range
 
 MOST_POINTS = 1 << 18
 OPERATIONS: dict[str, Callable[..., Any]] = {

@@ -12,9 +12,9 @@ from tvm.ir.prim import expr as prim
 from tvm_ffi import structural_equal
 
 from loopwright.sched import dtypes
-from loopwright.sched import expr as lw
-from loopwright.sched.expr import Const, Expr
 from loopwright.sched.importer.refuse import brief, refuse
+from loopwright.sched.language import expr as lw
+from loopwright.sched.language.expr import Const, Expr
 
 COMBINERS = {
     prim.Add: "sum", prim.Mul: "prod", prim.Min: "min", prim.Max: "max", prim.And: "all", prim.Or: "any",

@@ -14,11 +14,11 @@ from tvm import ir, sym
 from tvm.ir.prim import expr as prim
 from tvm.sym.iter_affine_map import IterMapLevel
 
-from loopwright.sched.expr import Axis, Const, Expr
 from loopwright.sched.importer.blocks import Block, Iter
 from loopwright.sched.importer.exprs import Translator
 from loopwright.sched.importer.names import Names, axis_name
 from loopwright.sched.importer.refuse import brief, refuse
+from loopwright.sched.language.expr import Axis, Const, Expr
 
 
 @dataclass(frozen=True)

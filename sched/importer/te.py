@@ -13,8 +13,8 @@ from tvm_ffi import structural_equal
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.importer.refuse import brief, first_line, refuse
 from loopwright.sched.importer.tir import read
-from loopwright.sched.stage import check_name
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.stage import check_name
+from loopwright.sched.language.workload import Workload
 
 
 def from_te(tensors: Iterable[Any], name: str = "te") -> Workload:

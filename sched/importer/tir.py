@@ -7,9 +7,7 @@ from typing import Any
 from tvm import ir
 from tvm.tirx import PrimFunc
 
-from loopwright.sched import expr as lw
 from loopwright.sched.errors import DefinitionError
-from loopwright.sched.expr import Expr, Reduce
 from loopwright.sched.importer.blocks import Block, blocks
 from loopwright.sched.importer.buffers import check_dense, dtype_of, shape_of
 from loopwright.sched.importer.exprs import Translator
@@ -17,8 +15,10 @@ from loopwright.sched.importer.names import Names, legal
 from loopwright.sched.importer.reductions import identity, is_identity, recognise, starting_at
 from loopwright.sched.importer.refuse import refuse
 from loopwright.sched.importer.targets import domain
-from loopwright.sched.stage import Input, Stage, Tensor, check_name, make_stage
-from loopwright.sched.workload import Workload
+from loopwright.sched.language import expr as lw
+from loopwright.sched.language.expr import Expr, Reduce
+from loopwright.sched.language.stage import Input, Stage, Tensor, check_name, make_stage
+from loopwright.sched.language.workload import Workload
 
 
 def from_tir(func: PrimFunc, name: str | None = None) -> Workload:

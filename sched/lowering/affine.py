@@ -1,7 +1,7 @@
 """Integer index arithmetic: linear normal form, and the simplification of indices with what their loops run over.
 
-Loop variables carry their extents (:class:`~loopwright.sched.expr.Axis`), so ``(io * 8 + ii) // 8`` with ``ii`` in ``range(8)``
-becomes ``io``.
+Loop variables carry their extents (:class:`~loopwright.sched.language.expr.Axis`), so ``(io * 8 + ii) // 8`` with
+``ii`` in ``range(8)`` becomes ``io``.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from loopwright.sched.expr import Axis, Binary, Const, Expr, Load, Reduce, Result, children, rewrite
-from loopwright.sched.interval import index_range
+from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, Reduce, Result, children, rewrite
+from loopwright.sched.language.interval import index_range
 
 ZERO = Const(0, "int32")
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from loopwright.sched.expr import Axis, Binary, Cast, Const, Expr, Load, Unary
-from loopwright.sched.interval import index_range
+from loopwright.sched.language.expr import Axis, Binary, Cast, Const, Expr, Load, Unary
+from loopwright.sched.language.interval import index_range
 from loopwright.sched.lowering.affine import ZERO, extreme, linear, minus, number, plus, simplify, times
 
 

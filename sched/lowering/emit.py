@@ -7,11 +7,11 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx import AllocBuffer, BufferLoad, BufferStore, For, ForKind, IfThenElse, PrimFunc, SeqStmt
 
-from loopwright.sched import dtypes, stmt
+from loopwright.sched import dtypes
 from loopwright.sched.errors import BuildError
-from loopwright.sched.expr import Axis, Binary, Call, Cast, Const, Expr, Load, Select, Unary
-from loopwright.sched.interval import index_range
-from loopwright.sched.lowering import integers
+from loopwright.sched.language.expr import Axis, Binary, Call, Cast, Const, Expr, Load, Select, Unary
+from loopwright.sched.language.interval import index_range
+from loopwright.sched.lowering import integers, stmt
 
 KINDS = {
     "serial": ForKind.SERIAL,

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from loopwright.sched.expr import Axis, Binary, Expr
-from loopwright.sched.interval import index_range
+from loopwright.sched.language.expr import Axis, Binary, Expr
+from loopwright.sched.language.interval import index_range
 from loopwright.sched.lowering.affine import number, plus, simplify, times
 from loopwright.sched.lowering.bounds import Box, Span
 from loopwright.sched.lowering.prepare import Definition
-from loopwright.sched.nest import Fuse, Loop, Split, StageNest
+from loopwright.sched.scheduling.nest import Fuse, Loop, Split, StageNest
 
 # A peeled split doubles the code inside it; past this many in one nest the others are guarded.
 MOST_PEELS = 4

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from loopwright.sched import dtypes
-from loopwright.sched.expr import Axis, Binary, Const, Expr, Load, Result, loads, rewrite, substitute
+from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, Result, loads, rewrite, substitute
+from loopwright.sched.language.workload import producers
 from loopwright.sched.lowering.affine import linear, number
 from loopwright.sched.lowering.bounds import Box, Span, full, inside, overhangs, read_box
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.prepare import definitions
 from loopwright.sched.lowering.reduction import Reduction
+from loopwright.sched.lowering.stmt import Alloc, Buffer, For, If, Let, Program, Seq, Stmt, Store, seq
 from loopwright.sched.lowering.storage import Storage, stored_in
-from loopwright.sched.nest import Loop, Nests, Split, StageNest
-from loopwright.sched.stmt import Alloc, Buffer, For, If, Let, Program, Seq, Stmt, Store, seq
-from loopwright.sched.workload import producers
+from loopwright.sched.scheduling.nest import Loop, Nests, Split, StageNest
 
 Body = Callable[[Frame], Stmt]
 

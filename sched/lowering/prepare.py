@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from loopwright.sched import dtypes
-from loopwright.sched.expr import Axis, Binary, Cast, Expr, Load, loads, rewrite, substitute, wrap
-from loopwright.sched.interval import index_range
+from loopwright.sched.language.expr import Axis, Binary, Cast, Expr, Load, loads, rewrite, substitute, wrap
+from loopwright.sched.language.interval import index_range
+from loopwright.sched.language.stage import Stage, Tensor
+from loopwright.sched.language.workload import stage_exprs
 from loopwright.sched.lowering.affine import number
-from loopwright.sched.nest import Nests, Split, StageNest
-from loopwright.sched.stage import Stage, Tensor
-from loopwright.sched.workload import stage_exprs
+from loopwright.sched.scheduling.nest import Nests, Split, StageNest
 
 
 @dataclass(frozen=True)

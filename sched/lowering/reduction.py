@@ -14,12 +14,12 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from loopwright.sched import dtypes
-from loopwright.sched.expr import Axis, Binary, Const, Expr, Load, Result
+from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, Result
 from loopwright.sched.lowering.affine import minus, number, times
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.registers import register_cut
-from loopwright.sched.nest import Loop
-from loopwright.sched.stmt import Alloc, Buffer, For, If, Stmt, Store, seq
+from loopwright.sched.lowering.stmt import Alloc, Buffer, For, If, Stmt, Store, seq
+from loopwright.sched.scheduling.nest import Loop
 
 if TYPE_CHECKING:
     from loopwright.sched.lowering.loopnest import Builder

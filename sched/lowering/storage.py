@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loopwright.sched.expr import Binary, Expr, Load
+from loopwright.sched.language.expr import Binary, Expr, Load
 from loopwright.sched.lowering.affine import minus, number, simplify, times
 from loopwright.sched.lowering.bounds import Box
 from loopwright.sched.lowering.frame import Frame
-from loopwright.sched.nest import Split
-from loopwright.sched.stmt import Buffer
+from loopwright.sched.lowering.stmt import Buffer
+from loopwright.sched.scheduling.nest import Split
 
 
 @dataclass(frozen=True)

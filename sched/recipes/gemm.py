@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from loopwright.sched.knobs import Knob
-from loopwright.sched.nest import Nests
 from loopwright.sched.recipes.names import Names
 from loopwright.sched.recipes.roles import Operand, Roles
-from loopwright.sched.schedule import Schedule
+from loopwright.sched.scheduling.knobs import Knob
+from loopwright.sched.scheduling.nest import Nests
+from loopwright.sched.scheduling.schedule import Schedule
 
 Number = Any  # an int, a knob, or arithmetic on knobs
 # Tiles are counted outside the reduction, where asking whether there is one more costs nothing; peeling would double the code.

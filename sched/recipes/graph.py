@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from loopwright.sched.errors import ScheduleError
-from loopwright.sched.expr import Call, walk
+from loopwright.sched.language.expr import Call, walk
+from loopwright.sched.language.stage import Stage
+from loopwright.sched.language.workload import Workload
 from loopwright.sched.lowering.prepare import definitions
-from loopwright.sched.nest import Nests
 from loopwright.sched.recipes.roles import roles_of
-from loopwright.sched.schedule import Schedule
-from loopwright.sched.stage import Stage
-from loopwright.sched.workload import Workload
+from loopwright.sched.scheduling.nest import Nests
+from loopwright.sched.scheduling.schedule import Schedule
 
 # An expression of more nodes than this is not written out a second time.
 SMALL = 24

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loopwright.sched.nest import StageNest
+from loopwright.sched.scheduling.nest import StageNest
 
 
 class Names:

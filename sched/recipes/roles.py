@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from loopwright.sched import dtypes
-from loopwright.sched.expr import Axis, Expr, Load, Select, loads, walk
+from loopwright.sched.language.expr import Axis, Expr, Load, Select, loads, walk
+from loopwright.sched.language.stage import Stage
 from loopwright.sched.lowering.affine import linear
 from loopwright.sched.lowering.prepare import definitions
-from loopwright.sched.nest import Nests
-from loopwright.sched.stage import Stage
+from loopwright.sched.scheduling.nest import Nests
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from loopwright.sched.recipes.names import Names
 from loopwright.sched.recipes.roles import Roles
-from loopwright.sched.schedule import Schedule
+from loopwright.sched.scheduling.schedule import Schedule
 
 Number = Any  # an int, a knob, or arithmetic on knobs
 

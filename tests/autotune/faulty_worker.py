@@ -18,7 +18,7 @@ def main() -> None:
     real = build.compile_candidate
 
     def broken(work: Any, schedule: str, target: Any) -> Any:
-        from loopwright.sched.schedule import Schedule
+        from loopwright.sched.scheduling.schedule import Schedule
 
         tile = Schedule.from_json(work, schedule).chosen.get("fault")
         function = real(work, schedule, target)

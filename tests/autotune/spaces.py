@@ -5,9 +5,9 @@ from __future__ import annotations
 import loopwright as lw
 from loopwright.autotune.sketch import sketches
 from loopwright.autotune.space import SearchSpace
-from loopwright.sched.stage import Stage
-from loopwright.sched.target import Target
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.stage import Stage
+from loopwright.sched.language.workload import Workload
+from loopwright.sched.runtime.target import Target
 
 AVX2 = Target("cpu", "znver3", 2, ("avx", "avx2", "fma"), (32768, 524288, 33554432))
 AVX512 = Target("cpu", "znver4", 8, ("avx2", "avx512f", "fma"), (32768, 1048576, 33554432))

@@ -18,9 +18,9 @@ from loopwright.autotune.log import TuningLog
 from loopwright.autotune.measure.task import Limits
 from loopwright.autotune.tune import tune
 from loopwright.sched.errors import TuneError
-from loopwright.sched.knobs import knob
-from loopwright.sched.schedule import Schedule
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.workload import Workload
+from loopwright.sched.scheduling.knobs import knob
+from loopwright.sched.scheduling.schedule import Schedule
 
 FAULTY = [sys.executable, str(Path(__file__).with_name("faulty_worker.py"))]
 LIMITS = Limits(build_seconds=3.0, run_seconds=3.0, memory_bytes=700 << 20)

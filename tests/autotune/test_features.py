@@ -8,8 +8,8 @@ from loopwright import ops
 from loopwright.autotune.features.nestshape import NestShape, access_of
 from loopwright.autotune.features.program import NAMES, features
 from loopwright.autotune.space import SearchSpace, Sketch
-from loopwright.sched.expr import loads
-from loopwright.sched.knobs import knob
+from loopwright.sched.language.expr import loads
+from loopwright.sched.scheduling.knobs import knob
 
 from .spaces import AVX2, space_of
 

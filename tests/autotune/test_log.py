@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
+
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.log_read import read_log
 from loopwright.autotune.log_tools import check
-
 from tests.autotune.logs import CPU, KEY, WRITER, failed, finish, make, run, trials
 
 

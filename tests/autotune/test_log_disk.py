@@ -11,11 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
 from loopwright.autotune import log_write
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.log_tools import best, merge, show
 from loopwright.sched.errors import LogError
-
 from tests.autotune.logs import KEY, failed, finish, make, run, trials
 
 

@@ -6,10 +6,10 @@ import time
 from pathlib import Path
 
 import pytest
+
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.log_tools import best, merge, show
 from loopwright.sched.errors import LogError
-
 from tests.autotune.logs import CPU, KEY, WRITER, failed, finish, make, run, trials
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from loopwright.autotune.log import Record, TuningLog
 from loopwright.autotune.log_match import compare_targets, target_json, target_text
 from loopwright.autotune.log_near import nearest
 from loopwright.autotune.log_read import read_log
 from loopwright.autotune.lookup import Lookup, lookup, no_log, seconds_text
 from loopwright.sched.errors import LogError
-from loopwright.sched.target import Target as RealTarget
-
+from loopwright.sched.runtime.target import Target as RealTarget
 from tests.autotune.logs import KEY, failed, make
 
 HOST = {"kind": "cpu", "mcpu": "znver3", "cores": 2, "features": ["avx2", "fma"]}

@@ -18,8 +18,8 @@ from loopwright.autotune.measure.pool import Candidate
 from loopwright.autotune.measure.task import Outcome
 from loopwright.autotune.session import drift
 from loopwright.autotune.verify import Judge, load_inputs, prepare
-from loopwright.sched.target import host
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.workload import Workload
+from loopwright.sched.runtime.target import host
 
 WORK = ops.matmul(M=20, N=24, K=16)
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from loopwright.autotune.record import NewerSchema, Record, timestamp
 from loopwright.sched.errors import LogError
-
 from tests.autotune.logs import KEY, make
 
 SCALARS = (

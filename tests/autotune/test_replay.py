@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+import loopwright as lw
 from loopwright.autotune.record import Record
 from loopwright.autotune.replay import schedule_of
 from loopwright.sched.errors import LogError
-from loopwright.sched.workload import Workload
-
-import loopwright as lw
+from loopwright.sched.language.workload import Workload
 from tests.autotune.logs import failed, make
 
 

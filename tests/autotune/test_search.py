@@ -11,7 +11,7 @@ from loopwright.autotune.search.anneal import AnnealSearch
 from loopwright.autotune.search.base import Search
 from loopwright.autotune.search.random import RandomSearch
 from loopwright.autotune.space import Point, SearchSpace, Sketch
-from loopwright.sched.knobs import knob
+from loopwright.sched.scheduling.knobs import knob
 
 from .spaces import AVX2, space_of
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from loopwright import ops
-from loopwright.sched.build import build_schedule
-from loopwright.sched.default import default_schedule
+from loopwright.sched.language.workload import Workload
+from loopwright.sched.recipes.default import default_schedule
 from loopwright.sched.recipes.roles import roles_of
 from loopwright.sched.reference import Expected
-from loopwright.sched.reference_inputs import random_inputs
-from loopwright.sched.schedule import Schedule
-from loopwright.sched.target import host
-from loopwright.sched.workload import Workload
+from loopwright.sched.reference.inputs import random_inputs
+from loopwright.sched.runtime.build import build_schedule
+from loopwright.sched.runtime.target import host
+from loopwright.sched.scheduling.schedule import Schedule
 
 from .spaces import (
     AVX2,

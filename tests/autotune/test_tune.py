@@ -17,8 +17,8 @@ from loopwright.autotune.result import TuneResult
 from loopwright.autotune.tune import tune
 from loopwright.autotune.tune_many import tune_many
 from loopwright.sched.errors import TargetError, TuneError
-from loopwright.sched.schedule import Schedule
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.workload import Workload
+from loopwright.sched.scheduling.schedule import Schedule
 
 TRIALS = 14
 

@@ -15,7 +15,7 @@ from loopwright.bench.operations import operations
 from loopwright.bench.peer import BenchError, Peer, environment
 from loopwright.bench.text import cells, markdown, plain
 from loopwright.sched.errors import LogError
-from loopwright.sched.target import Target
+from loopwright.sched.runtime.target import Target
 
 
 def test_every_contender_has_the_same_threads() -> None:

@@ -40,7 +40,7 @@ UNREACHED = {"check_order_exists"}
 
 def test_every_check_is_provoked() -> None:
     """Every rule of the checks has a program here that breaks it."""
-    from loopwright.sched import checks, checks_place
+    from loopwright.sched.scheduling import checks, checks_place
 
     rules = {
         name: function

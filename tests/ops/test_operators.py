@@ -10,7 +10,7 @@ import pytest
 from loopwright import ops
 from loopwright.ops.activation import ELEMENTS
 from loopwright.sched.errors import DefinitionError
-from loopwright.sched.operator import Operator
+from loopwright.sched.language.operator import Operator
 from loopwright.sched.reference import Expected, random_inputs
 
 OPERATORS = {name: value for name, value in vars(ops).items() if isinstance(value, Operator)}

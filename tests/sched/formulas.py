@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 import loopwright as lw
-from loopwright.sched import builders
-from loopwright.sched.expr import (
+from loopwright.sched.language import builders
+from loopwright.sched.language.expr import (
     Axis,
     Binary,
     Call,
@@ -23,8 +23,8 @@ from loopwright.sched.expr import (
     Select,
     Unary,
 )
-from loopwright.sched.stage import Input, Stage
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.stage import Input, Stage
+from loopwright.sched.language.workload import Workload
 
 Array = np.ndarray[Any, Any]
 DTYPES = ("float32", "float16", "float64", "int32", "int8", "uint8", "int64")

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 import loopwright as lw
-from loopwright.sched.address import shown
-from loopwright.sched.nest import StageNest
-from loopwright.sched.schedule import Schedule
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.workload import Workload
+from loopwright.sched.scheduling.address import shown
+from loopwright.sched.scheduling.nest import StageNest
+from loopwright.sched.scheduling.schedule import Schedule
 
 T = TypeVar("T")
 Choose = Callable[[Sequence[Any]], Any]

@@ -8,9 +8,9 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx import BufferLoad, BufferStore, For, ForKind, PrimFunc, SeqStmt
 
-from loopwright.sched.kernel import Kernel, compile_function
-from loopwright.sched.signature import DLPACK_CODES, Param, Signature
-from loopwright.sched.target import Target
+from loopwright.sched.runtime.kernel import Kernel, compile_function
+from loopwright.sched.runtime.signature import DLPACK_CODES, Param, Signature
+from loopwright.sched.runtime.target import Target
 
 
 def buffer(param: Param) -> Any:

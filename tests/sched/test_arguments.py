@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopwright.sched.errors import ArgumentError, ArgumentTypeError
-from loopwright.sched.kernel import Kernel
+from loopwright.sched.runtime.kernel import Kernel
 from tests.sched.handmade import Foreign, small_kernel, vector_kernel
 
 ROWS, COLUMNS = 6, 10

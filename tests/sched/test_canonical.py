@@ -12,10 +12,10 @@ from hypothesis import given
 
 import loopwright as lw
 from loopwright import ops
-from loopwright.sched.canonical import expr_from_json, expr_to_json
-from loopwright.sched.expr import Const
+from loopwright.sched.language.canonical import expr_from_json, expr_to_json
+from loopwright.sched.language.expr import Const
+from loopwright.sched.language.workload import Workload
 from loopwright.sched.reference import random_inputs
-from loopwright.sched.workload import Workload
 from tests.sched.formulas import workloads
 
 GOLDEN = {

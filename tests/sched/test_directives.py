@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import loopwright as lw
-from loopwright.sched.address import shown
-from loopwright.sched.directives import DIRECTIVES
-from loopwright.sched.nest import Fuse, Place, Split
-from loopwright.sched.schedule import Schedule
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.workload import Workload
+from loopwright.sched.scheduling.address import shown
+from loopwright.sched.scheduling.directives import DIRECTIVES
+from loopwright.sched.scheduling.nest import Fuse, Place, Split
+from loopwright.sched.scheduling.schedule import Schedule
 from tests.sched.workloads import (
     blur,
     chain,

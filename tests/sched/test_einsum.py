@@ -11,7 +11,7 @@ import pytest
 import loopwright as lw
 from loopwright import ops
 from loopwright.sched.errors import DefinitionError
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.workload import Workload
 
 
 def work_of(define: Callable[[], Any]) -> Workload:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import loopwright as lw
 from loopwright.sched.errors import DefinitionError, ExpressionTypeError
-from loopwright.sched.expr import (
+from loopwright.sched.language.expr import (
     Axis,
     Binary,
     Const,
@@ -25,8 +25,8 @@ from loopwright.sched.expr import (
     walk,
     wrap,
 )
-from loopwright.sched.interval import index_range
-from loopwright.sched.stage import Input
+from loopwright.sched.language.interval import index_range
+from loopwright.sched.language.stage import Input
 
 f = Input("f", (8,), "float32")
 h = Input("h", (8,), "float16")

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import loopwright as lw
-from loopwright.sched.schedule import Schedule
+from loopwright.sched.scheduling.schedule import Schedule
 from tests.sched.generate import schedules
 from tests.sched.workloads import WORKLOADS, check_kernel
 

@@ -10,8 +10,8 @@ import pytest
 
 import loopwright as lw
 from loopwright import ops
+from loopwright.sched.language.workload import Workload
 from loopwright.sched.reference import Expected, matches, random_inputs
-from loopwright.sched.workload import Workload
 
 Array = np.ndarray[Any, Any]
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopwright.sched.errors import ArgumentError, ArgumentTypeError, BuildError, TargetError
-from loopwright.sched.kernel import Kernel, compile_function
-from loopwright.sched.signature import Param, Signature
-from loopwright.sched.target import Target
+from loopwright.sched.runtime.kernel import Kernel, compile_function
+from loopwright.sched.runtime.signature import Param, Signature
+from loopwright.sched.runtime.target import Target
 from tests.sched.handmade import Foreign, add, buffer, build, small_kernel, sum_and_difference, vector_kernel
 
 ROWS, COLUMNS = 6, 10

@@ -7,7 +7,7 @@ import time
 import pytest
 
 import loopwright as lw
-from loopwright.sched.schedule import Schedule
+from loopwright.sched.scheduling.schedule import Schedule
 from tests.sched.workloads import dense_apart, matmul
 
 

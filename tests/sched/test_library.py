@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import loopwright as lw
-from loopwright.sched import library as libraries
 from loopwright.sched.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -20,7 +19,8 @@ from loopwright.sched.errors import (
     LoadError,
     TargetError,
 )
-from loopwright.sched.kernel import Kernel
+from loopwright.sched.runtime import library as libraries
+from loopwright.sched.runtime.kernel import Kernel
 from tests.sched.handmade import add, build, copy_rows, sum_and_difference
 from tests.sched.programs import run
 

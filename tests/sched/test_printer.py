@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import loopwright as lw
-from loopwright.sched.schedule import Schedule
+from loopwright.sched.scheduling.schedule import Schedule
 from tests.sched.workloads import blur, chain, dense, dense_apart, matmul, normalise, softmax
 
 GOLDEN = Path(__file__).parent.parent / "golden"

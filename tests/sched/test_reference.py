@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import loopwright as lw
 from loopwright import ops
-from loopwright.sched import reference_stages
 from loopwright.sched.errors import ArgumentError, ArgumentTypeError
+from loopwright.sched.language.workload import Workload
 from loopwright.sched.reference import Expected, evaluate, random_inputs
-from loopwright.sched.reference_points import affine
-from loopwright.sched.workload import Workload
+from loopwright.sched.reference import stages as reference_stages
+from loopwright.sched.reference.points import affine
 from tests.sched.formulas import plain_evaluation, workloads
 
 Array = np.ndarray[Any, Any]
@@ -183,7 +183,9 @@ def test_a_sum_of_what_does_not_depend_on_its_axis_counts() -> None:
     np.testing.assert_array_equal(work_of(define).reference(np.ones(3, "f")), np.full((3, 2), 5, "f"))
 
 
-@pytest.mark.parametrize("name", sorted(set(lw.sched.expr.MATH) - {"abs", "floor", "ceil", "round", "trunc"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(lw.sched.language.expr.MATH) - {"abs", "floor", "ceil", "round", "trunc"})
+)
 def test_functions(name: str) -> None:
     def define() -> Any:
         x = lw.input("x", (6,))
@@ -251,7 +253,7 @@ def test_wrong_arrays(arrays: tuple[Array, ...], error: type[Exception], words: 
 
 
 def test_affine_indices_are_recognised() -> None:
-    i, j = lw.sched.expr.Axis("i", 8), lw.sched.expr.Axis("j", 8)
+    i, j = lw.sched.language.expr.Axis("i", 8), lw.sched.language.expr.Axis("j", 8)
     offset, steps = affine((i * 2 - j + 3) * 2 - i)  # type: ignore[misc]
     assert (offset, steps[i], steps[j]) == (6, 3, -2)
     assert affine(i * j) is None

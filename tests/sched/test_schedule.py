@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import loopwright as lw
-from loopwright.sched.address import shown
-from loopwright.sched.nest import Loop
-from loopwright.sched.schedule import Schedule
+from loopwright.sched.scheduling.address import shown
+from loopwright.sched.scheduling.nest import Loop
+from loopwright.sched.scheduling.schedule import Schedule
 from tests.sched.generate import propose, schedules
 from tests.sched.programs import run
 from tests.sched.workloads import WORKLOADS, blur, check_kernel, matmul, softmax
@@ -91,7 +91,7 @@ def test_json_says_what_was_written() -> None:
 def test_another_process_restores_an_equal_schedule() -> None:
     program = """
         import json, sys, loopwright as lw
-        from loopwright.sched.workload import Workload
+        from loopwright.sched.language.workload import Workload
         work = Workload.from_json(json.loads(sys.argv[1]))
         print(json.dumps(lw.Schedule.from_json(work, sys.argv[2]).to_json()))
     """
@@ -239,7 +239,7 @@ def test_translation_of_knobs_that_name_loops() -> None:
 @given(data=st.data())
 def test_translated_schedules_compute_the_same(name: str, data: st.DataObject) -> None:
     """Names moved around within the workload: every tensor gets the next one's, every axis the next one's."""
-    from loopwright.sched.translate import renamed
+    from loopwright.sched.scheduling.translate import renamed
 
     work = WORKLOADS[name]()
     schedule = data.draw(schedules(work), label="schedule")

@@ -11,9 +11,9 @@ import pytest
 import loopwright as lw
 from loopwright import ops
 from loopwright.sched.errors import DefinitionError
-from loopwright.sched.expr import Expr, Result
+from loopwright.sched.language.expr import Expr, Result
+from loopwright.sched.language.workload import Workload, topological
 from loopwright.sched.reference import Expected, random_inputs
-from loopwright.sched.workload import Workload, topological
 
 
 def work_of(define: Callable[[], Any]) -> Workload:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopwright.sched import hardware
 from loopwright.sched.errors import TargetError
-from loopwright.sched.target import Target, host_facts
+from loopwright.sched.runtime import hardware
+from loopwright.sched.runtime.target import Target, host_facts
 from tests.sched.programs import run
 
 FEATURES = st.sets(st.sampled_from(sorted(hardware.TRACKED)))
@@ -148,7 +148,7 @@ def test_json_that_is_no_target(value: Any) -> None:
 def test_reading_targets_loads_no_compiler() -> None:
     program = """
     import json, sys
-    from loopwright.sched.target import Target, host_facts
+    from loopwright.sched.runtime.target import Target, host_facts
     logged = Target.from_json({"kind": "cpu", "mcpu": "znver3", "cores": 2, "features": ["avx2"]})
     logged.compatible_with(host_facts()), logged.vector_bytes, logged.describe()
     print(json.dumps(sorted({"tvm", "tvm_ffi", "numpy"} & set(sys.modules))))

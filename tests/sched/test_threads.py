@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from loopwright.sched import threads
+from loopwright.sched.runtime import threads
 from tests.sched.handmade import add, build, copy_rows
 from tests.sched.programs import run
 
@@ -18,7 +18,7 @@ PRELUDE = """
 import json, os, signal, sys, threading, time
 import numpy as np
 import loopwright as lw
-from loopwright.sched import threads
+from loopwright.sched.runtime import threads
 
 def os_threads():
     return len(os.listdir("/proc/self/task"))

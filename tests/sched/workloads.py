@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import loopwright as lw
-from loopwright.sched.workload import Workload
+from loopwright.sched.language.workload import Workload
 
 
 @lw.operator

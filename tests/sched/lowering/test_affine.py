@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopwright.sched.expr import Axis, Binary, Const, Expr, substitute, unary
-from loopwright.sched.exprtext import text
-from loopwright.sched.interval import index_range
+from loopwright.sched.language.expr import Axis, Binary, Const, Expr, substitute, unary
+from loopwright.sched.language.interval import index_range
+from loopwright.sched.language.stage import Input
+from loopwright.sched.language.text import text
 from loopwright.sched.lowering.affine import linear, number, simplify
 from loopwright.sched.lowering.bounds import Span, inside, read_box, span_of, union
-from loopwright.sched.stage import Input
 
 AXES = [Axis("a", 5), Axis("b", 3), Axis("c", 8)]
 

@@ -9,12 +9,12 @@ import pytest
 
 import loopwright as lw
 from loopwright import ops
-from loopwright.sched.build import program_of
+from loopwright.sched.language.workload import Workload
 from loopwright.sched.lowering.registers import register_cut
-from loopwright.sched.schedule import Schedule
-from loopwright.sched.stmt import Alloc, For, If, Program, Store, walk_statements
-from loopwright.sched.target import Target
-from loopwright.sched.workload import Workload
+from loopwright.sched.lowering.stmt import Alloc, For, If, Program, Store, walk_statements
+from loopwright.sched.runtime.build import program_of
+from loopwright.sched.runtime.target import Target
+from loopwright.sched.scheduling.schedule import Schedule
 
 AVX2 = Target.parse({"kind": "cpu", "mcpu": "haswell", "cores": 2})
 

@@ -1,0 +1,1 @@
+"""The language: expressions, stages, operators, and workloads with their keys."""

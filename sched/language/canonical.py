@@ -1,0 +1,215 @@
+"""The JSON form of a workload, and the key under which tuning logs file it.
+
+The key is the SHA-256 of the definition with names replaced by positions: inputs ``i0, i1 ...`` in the order the
+formula first reads them, stages ``s0, s1 ...`` producers first, axes ``s0.a0, s0.r0 ...``. Renaming, or declaring the inputs
+in another order, never changes it; changing the formula, a shape or a dtype always does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from loopwright.sched.language.expr import (
+    Axis,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Reduce,
+    Result,
+    Select,
+    Unary,
+)
+
+if TYPE_CHECKING:
+    from loopwright.sched.language.stage import Input, Stage, Tensor
+    from loopwright.sched.language.workload import Workload
+
+Namer = Callable[[Any], str]
+
+
+def expr_to_json(expr: Expr, name: Namer) -> list[Any]:
+    """An expression as nested lists, its axes and tensors named by ``name``."""
+    match expr:
+        case Const():
+            return ["const", _number(expr), expr.dtype]
+        case Axis():
+            return ["axis", name(expr)]
+        case Load():
+            return ["load", name(expr.tensor), *(expr_to_json(i, name) for i in expr.indices)]
+        case Binary():
+            return [expr.op, expr_to_json(expr.a, name), expr_to_json(expr.b, name)]
+        case Unary():
+            return [expr.op, expr_to_json(expr.a, name)]
+        case Call():
+            return ["call", expr.fn, *(expr_to_json(a, name) for a in expr.args)]
+        case Cast():
+            return ["cast", expr.dtype, expr_to_json(expr.value, name)]
+        case Select():
+            return ["select", *(expr_to_json(e, name) for e in (expr.cond, expr.a, expr.b))]
+        case Result():
+            return ["result", expr.dtype]
+    raise AssertionError(f"{type(expr).__name__} has no JSON form")
+
+
+def _number(const: Const) -> Any:
+    """JSON has no infinities or NaN, and -0.0 must not become 0: such floats go by their bits."""
+    if isinstance(const.value, float):
+        text = repr(const.value)
+        if text in ("inf", "-inf", "nan", "-0.0"):
+            return {"bits": struct.pack(">d", const.value).hex()}
+    return const.value
+
+
+def expr_from_json(data: list[Any], axes: dict[str, Axis], tensors: dict[str, Tensor]) -> Expr:
+    """Restore an expression; node by node as it was, without promotion or folding."""
+    tag = data[0]
+
+    def sub(item: list[Any]) -> Expr:
+        return expr_from_json(item, axes, tensors)
+
+    match tag:
+        case "const":
+            value = (
+                struct.unpack(">d", bytes.fromhex(data[1]["bits"]))[0]
+                if isinstance(data[1], dict)
+                else data[1]
+            )
+            return Const(value, data[2])
+        case "axis":
+            return axes[data[1]]
+        case "load":
+            tensor = tensors[data[1]]
+            return Load(tensor, tuple(sub(i) for i in data[2:]), tensor.dtype)
+        case "call":
+            args = tuple(sub(a) for a in data[2:])
+            return Call(data[1], args, args[0].dtype)
+        case "cast":
+            return Cast(sub(data[2]), data[1])
+        case "select":
+            cond, a, b = (sub(e) for e in data[1:])
+            return Select(cond, a, b, a.dtype)
+        case "result":
+            return Result(data[1])
+        case "neg" | "not" | "bitnot":
+            a = sub(data[1])
+            return Unary(tag, a, a.dtype)
+    a, b = sub(data[1]), sub(data[2])
+    logical = tag in ("eq", "ne", "lt", "le", "gt", "ge", "and", "or")
+    return Binary(tag, a, b, "bool" if logical else a.dtype)
+
+
+def stage_to_json(stage: Stage, name: Namer) -> dict[str, Any]:
+    """A stage as JSON-able data."""
+    reduce = stage.reduce
+    return {
+        "name": name(stage),
+        "dtype": stage.dtype,
+        "axes": [[name(axis), axis.extent] for axis in stage.axes],
+        "reduce": None if reduce is None else _reduce_to_json(reduce, name),
+        "body": expr_to_json(stage.body, name),
+    }
+
+
+def _reduce_to_json(reduce: Reduce, name: Namer) -> dict[str, Any]:
+    return {
+        "op": reduce.op,
+        "dtype": reduce.dtype,
+        "axes": [[name(axis), axis.extent] for axis in reduce.axes],
+        "value": expr_to_json(reduce.value, name),
+    }
+
+
+def stage_from_json(data: dict[str, Any], tensors: dict[str, Tensor]) -> Stage:
+    """Restore a stage whose producers are in ``tensors``."""
+    from loopwright.sched.language.stage import Stage
+
+    axes = {n: Axis(n, e) for n, e in data["axes"]}
+    spatial = tuple(axes.values())
+    reduce = None
+    if data["reduce"]:
+        r = data["reduce"]
+        over = {n: Axis(n, e, True) for n, e in r["axes"]}
+        axes |= over
+        reduce = Reduce(r["op"], expr_from_json(r["value"], axes, tensors), tuple(over.values()), r["dtype"])
+    return Stage(data["name"], spatial, expr_from_json(data["body"], axes, tensors), reduce, data["dtype"])
+
+
+def _own_name(thing: Any) -> str:
+    return str(thing.name)
+
+
+def workload_to_json(work: Workload) -> dict[str, Any]:
+    """The whole definition, in the user's names."""
+    return {
+        "name": work.name,
+        "args": {
+            k: v if isinstance(v, (int, float, str, bool)) or v is None else repr(v)
+            for k, v in work.args.items()
+        },
+        "inputs": [[t.name, list(t.shape), t.dtype] for t in work.inputs],
+        "stages": [stage_to_json(stage, _own_name) for stage in work.stages],
+        "outputs": [stage.name for stage in work.outputs],
+    }
+
+
+def workload_from_json(data: dict[str, Any]) -> Workload:
+    """Restore what :func:`workload_to_json` gave."""
+    from loopwright.sched.language.stage import Input
+    from loopwright.sched.language.workload import Workload
+
+    inputs = [Input(n, tuple(shape), dtype) for n, shape, dtype in data["inputs"]]
+    tensors: dict[str, Any] = {t.name: t for t in inputs}
+    for stage in data["stages"]:
+        tensors[stage["name"]] = stage_from_json(stage, tensors)
+    return Workload(data["name"], data["args"], inputs, [tensors[n] for n in data["outputs"]])
+
+
+def _positions(work: Workload) -> tuple[dict[int, str], list[Input]]:
+    """``id`` of every tensor and axis -> its canonical position; and the inputs in canonical order."""
+    from loopwright.sched.language.workload import used_inputs
+
+    used = used_inputs(work.stages)
+    unused = [t for t in work.inputs if not any(t is u for u in used)]
+    inputs = used + unused
+    where = {id(t): f"i{n}" for n, t in enumerate(inputs)}
+    for n, stage in enumerate(work.stages):
+        where[id(stage)] = f"s{n}"
+        where |= {id(axis): f"s{n}.a{m}" for m, axis in enumerate(stage.axes)}
+        where |= {id(axis): f"s{n}.r{m}" for m, axis in enumerate(stage.reduce_axes)}
+    return where, inputs
+
+
+def key(work: Workload) -> str:
+    """The SHA-256, in hex, of the definition without names. A change of this form needs a new ``"form"`` number."""
+    where, inputs = _positions(work)
+
+    def name(thing: Any) -> str:
+        return where[id(thing)]
+
+    data = {
+        "form": 1,
+        "inputs": [[list(t.shape), t.dtype] for t in inputs],
+        "stages": [stage_to_json(stage, name) for stage in work.stages],
+        "outputs": [name(stage) for stage in work.outputs],
+    }
+    return hashlib.sha256(json.dumps(data, separators=(",", ":"), sort_keys=True).encode()).hexdigest()
+
+
+def names(work: Workload) -> dict[str, str]:
+    """Canonical position -> user's name: ``{"i0": "A", "s0": "C", "s0.a0": "i", "s0.r0": "k"}``.
+
+    Two workloads of one key have the same positions; a schedule written in the names of the one is translated to the
+    other through them.
+    """
+    where, inputs = _positions(work)
+    things: list[Any] = list(inputs)
+    for stage in work.stages:
+        things += [stage, *stage.all_axes]
+    return {where[id(thing)]: thing.name for thing in things}

@@ -1,0 +1,346 @@
+"""The expression language: what one element of a stage is.
+
+An expression is a tree of small immutable nodes. Nodes compare by identity, because ``a == b`` builds an
+expression; :func:`same` compares structure. Every node knows its ``dtype``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator
+
+import numpy as np
+
+from loopwright.sched import dtypes
+from loopwright.sched.errors import DefinitionError, ExpressionTypeError
+from loopwright.sched.language.nodes import ARITHMETIC as ARITHMETIC
+from loopwright.sched.language.nodes import BITWISE as BITWISE
+from loopwright.sched.language.nodes import COMPARISONS as COMPARISONS
+from loopwright.sched.language.nodes import LOGIC as LOGIC
+from loopwright.sched.language.nodes import MATH as MATH
+from loopwright.sched.language.nodes import REDUCERS as REDUCERS
+from loopwright.sched.language.nodes import Axis as Axis
+from loopwright.sched.language.nodes import Binary as Binary
+from loopwright.sched.language.nodes import Call as Call
+from loopwright.sched.language.nodes import Cast as Cast
+from loopwright.sched.language.nodes import Const as Const
+from loopwright.sched.language.nodes import Expr as Expr
+from loopwright.sched.language.nodes import ExprLike as ExprLike
+from loopwright.sched.language.nodes import Load as Load
+from loopwright.sched.language.nodes import Reduce as Reduce
+from loopwright.sched.language.nodes import Result as Result
+from loopwright.sched.language.nodes import Select as Select
+from loopwright.sched.language.nodes import Unary as Unary
+
+
+def wrap(value: ExprLike, dtype: str | None = None, where: str = "expression") -> Expr:
+    """``value`` as an expression; a plain number becomes a constant of ``dtype`` (or of its natural one)."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, np.generic):
+        natural = dtypes.check_dtype(value.dtype, where)
+        return constant(value.item(), dtype or natural, where)
+    if isinstance(value, bool):
+        return constant(value, dtype or "bool", where)
+    if isinstance(value, int):
+        return constant(value, dtype or ("int32" if _fits(value, "int32") else "int64"), where)
+    if isinstance(value, float):
+        return constant(value, dtype or "float32", where)
+    raise ExpressionTypeError(_no_expression(where, value))
+
+
+def _no_expression(where: str, value: object) -> str:
+    return f"{where}: {type(value).__name__} {value!r} is no expression; write an element, such as A[i, j]"
+
+
+def constant(value: int | float | bool, dtype: str, where: str = "constant") -> Const:
+    """A number as a literal of ``dtype``, in the one form that has its value: ``0.1`` in float32 is 0.10000000149.
+
+    A float becomes an integer as a cast does, without its fraction.
+
+    Raises:
+        DefinitionError: the dtype has no such number.
+    """
+    if dtype == "bool":
+        return Const(bool(value), dtype)
+    if dtypes.is_float(dtype):
+        if not _fits(value, dtype):
+            raise DefinitionError(f"{where}: {value!r} is too large for {dtype}")
+        return Const(float(np.dtype(dtype).type(value)), dtype)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise DefinitionError(f"{where}: {value!r} is no {dtype}")
+    whole, (least, greatest) = int(value), dtypes.limits(dtype)
+    if not least <= whole <= greatest:
+        raise DefinitionError(f"{where}: {value!r} is outside {dtype}'s {least}..{greatest}")
+    return Const(whole, dtype)
+
+
+def _fits(value: int | float | bool, dtype: str) -> bool:
+    """Whether a Python number can take ``dtype`` without changing its kind or value (but for a float's rounding)."""
+    if isinstance(value, bool):
+        return True
+    if dtypes.is_float(dtype):
+        special = isinstance(value, float) and not math.isfinite(value)
+        return special or abs(value) <= int(np.finfo(dtype).max)
+    low, high = dtypes.limits(dtype)
+    return isinstance(value, int) and dtype != "bool" and low <= value <= high
+
+
+def unify(op: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
+    """Bring two operands to one dtype. A plain number takes the other's; two expressions are promoted as in NumPy."""
+    if isinstance(a, Expr) != isinstance(b, Expr):
+        expr, number = (a, b) if isinstance(a, Expr) else (b, a)
+        assert isinstance(expr, Expr)
+        plain = number.item() if isinstance(number, np.generic) else number
+        if not isinstance(plain, (int, float, bool)):
+            raise ExpressionTypeError(_no_expression(op, number))
+        if not _fits(plain, expr.dtype):
+            raise DefinitionError(
+                f"{op}: the number {plain!r} does not fit the {expr.dtype} expression `{expr}`;\n"
+                f"cast it first, for example lw.cast('float32', {expr})"
+            )
+        const = wrap(plain, expr.dtype)
+        return (expr, const) if isinstance(a, Expr) else (const, expr)
+    a, b = wrap(a), wrap(b)
+    common = dtypes.promote(a.dtype, b.dtype)
+    return cast(common, a), cast(common, b)
+
+
+def cast(dtype: object, value: ExprLike) -> Expr:
+    """``value`` converted to ``dtype``; float to integer truncates toward zero, as NumPy's ``astype``.
+
+    >>> cast("float32", Axis("i", 4)).dtype
+    'float32'
+    """
+    name = dtypes.check_dtype(dtype, "cast")
+    if not isinstance(value, Expr):
+        return wrap(value, name)
+    return value if value.dtype == name else Cast(value, name)
+
+
+def _fold(op: str, a: Expr, b: Expr) -> Expr | None:
+    """Integer index arithmetic on constants is done at once; it keeps derived indices short."""
+    if (
+        not (isinstance(a, Const) and isinstance(b, Const) and a.dtype == b.dtype == "int32")
+        or op not in _INTEGER_FOLDS
+    ):
+        return None
+    if op in ("floordiv", "mod") and b.value == 0:
+        return None
+    value = _INTEGER_FOLDS[op](int(a.value), int(b.value))
+    low, high = dtypes.limits("int32")
+    return Const(value, "int32") if low <= value <= high else None
+
+
+_INTEGER_FOLDS: dict[str, Callable[[int, int], int]] = {
+    "add": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
+    "mul": lambda x, y: x * y,
+    "floordiv": lambda x, y: x // y,
+    "mod": lambda x, y: x % y,
+    "min": min,
+    "max": max,
+}
+
+
+def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
+    """Build ``a op b`` after bringing both to one dtype.
+
+    Raises:
+        DefinitionError: the operation does not exist for that dtype, with what to write instead.
+    """
+    a, b = unify(op, a, b)
+    dtype = a.dtype
+    if op == "div" and not dtypes.is_float(dtype):
+        raise DefinitionError(
+            f"`{a} / {b}` divides {dtype}: use // for the floor, or cast first, for example lw.cast('float32', {a}) / ..."
+        )
+    if op in BITWISE and dtypes.is_float(dtype):
+        raise DefinitionError(
+            f"`{a}` is {dtype}: bit operations and shifts take integers; compare first to get a bool"
+        )
+    if op in ("shl", "shr") and dtype == "bool":
+        raise DefinitionError(f"`{a}` is bool and cannot be shifted; cast it to an integer first")
+    if op in ("add", "sub", "mul", "floordiv", "mod", "pow") and dtype == "bool":
+        raise DefinitionError(f"`{a}` is bool: use & | ^ ~ or lw.select, or cast to an integer first")
+    if op == "pow" and not dtypes.is_float(dtype):
+        raise DefinitionError(
+            f"`{a} ** {b}` on {dtype}: powers take floats; multiply, or cast to float32 first"
+        )
+    if dtype == "bool" and op in ("bitand", "bitor"):
+        op = "and" if op == "bitand" else "or"
+    result = "bool" if op in COMPARISONS or op in LOGIC else dtype
+    folded = _fold(op, a, b)
+    return Binary(op, a, b, result) if folded is None else folded
+
+
+def unary(op: str, a: Expr) -> Expr:
+    """Build ``neg``, ``not`` or ``bitnot`` of ``a``."""
+    if op == "neg":
+        if a.dtype == "bool":
+            raise DefinitionError(f"`-({a})` negates a bool; use ~")
+        if isinstance(a, Const) and a.dtype not in dtypes.UNSIGNED and a.value != dtypes.limits(a.dtype)[0]:
+            return constant(-a.value, a.dtype)
+    if op == "bitnot" and not dtypes.is_integer(a.dtype):
+        raise DefinitionError(f"`~({a})` on {a.dtype}: bit operations take integers")
+    return Unary(op, a, a.dtype)
+
+
+def call(fn: str, *args: ExprLike) -> Expr:
+    """Build the mathematical function ``fn``. Integers must be cast to a float first (``abs`` takes them as they are)."""
+    exprs = tuple(wrap(arg) for arg in args)
+    dtype = exprs[0].dtype
+    if fn == "abs" and dtypes.is_integer(dtype):
+        return exprs[0] if dtype in dtypes.UNSIGNED else Call("abs", exprs, dtype)
+    if not dtypes.is_float(dtype):
+        raise DefinitionError(
+            f"{fn}({exprs[0]}) on {dtype}: cast to a float first, for example lw.{fn}(lw.cast('float32', ...))"
+        )
+    return Call(fn, exprs, dtype)
+
+
+def select(cond: ExprLike, a: ExprLike, b: ExprLike) -> Expr:
+    """``a`` where ``cond`` holds, else ``b``; the two sides are brought to one dtype.
+
+    >>> i = Axis("i", 4)
+    >>> print(select(i < 2, i, 0))
+    select(i < 2, i, 0)
+    """
+    cond = wrap(cond, where="select")
+    if cond.dtype != "bool":
+        raise DefinitionError(
+            f"select: the condition `{cond}` is {cond.dtype}, not bool; compare it, for example with != 0"
+        )
+    a, b = unify("select", a, b)
+    return Select(cond, a, b, a.dtype)
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The direct sub-expressions of a node."""
+    match expr:
+        case Load():
+            return expr.indices
+        case Binary():
+            return (expr.a, expr.b)
+        case Unary():
+            return (expr.a,)
+        case Call():
+            return expr.args
+        case Cast():
+            return (expr.value,)
+        case Select():
+            return (expr.cond, expr.a, expr.b)
+        case Reduce():
+            return (expr.value,)
+    return ()
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """All nodes of an expression, parents first."""
+    stack = [expr]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(children(current)))
+
+
+def rewrite(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
+    """Rebuild an expression top-down: where ``change`` returns an expression, it stands instead of the node."""
+    replaced = change(expr)
+    if replaced is not None:
+        return replaced
+    old = children(expr)
+    new = tuple(rewrite(child, change) for child in old)
+    if all(x is y for x, y in zip(old, new, strict=True)):
+        return expr
+    match expr:
+        case Load():
+            return Load(expr.tensor, new, expr.dtype)
+        case Binary():
+            folded = _fold(expr.op, new[0], new[1])
+            return Binary(expr.op, new[0], new[1], expr.dtype) if folded is None else folded
+        case Unary():
+            return Unary(expr.op, new[0], expr.dtype)
+        case Call():
+            return Call(expr.fn, new, expr.dtype)
+        case Cast():
+            return Cast(new[0], expr.dtype)
+        case Select():
+            return Select(new[0], new[1], new[2], expr.dtype)
+        case Reduce():
+            return Reduce(expr.op, new[0], expr.axes, expr.dtype, expr.name)
+    raise AssertionError(f"{type(expr).__name__} has no children")
+
+
+def substitute(expr: Expr, mapping: dict[Axis, Expr]) -> Expr:
+    """``expr`` with axes replaced."""
+    return rewrite(expr, lambda e: mapping.get(e) if isinstance(e, Axis) else None)
+
+
+def loads(expr: Expr) -> list[Load]:
+    """All loads in an expression, also those inside indices."""
+    return [e for e in walk(expr) if isinstance(e, Load)]
+
+
+def structure(expr: Expr) -> Hashable:
+    """What two expressions have in common when they are the same formula: free axes and tensors by identity.
+
+    The axes of a reduction are its own; they count by position and extent.
+    """
+    return _structure(expr, {})
+
+
+def _structure(expr: Expr, bound: dict[Axis, Hashable]) -> Hashable:
+    own: tuple[Hashable, ...]
+    match expr:
+        case Const():
+            own = (repr(expr.value),)
+        case Axis():
+            own = (bound.get(expr, id(expr)),)
+        case Load():
+            own = (id(expr.tensor),)
+        case Binary() | Unary():
+            own = (expr.op,)
+        case Call():
+            own = (expr.fn,)
+        case Reduce():
+            bound = {**bound, **{axis: (len(bound) + n, axis.extent) for n, axis in enumerate(expr.axes)}}
+            own = (expr.op, expr.name, tuple(axis.extent for axis in expr.axes))
+        case _:
+            own = ()
+    return (type(expr).__name__, expr.dtype, *own, *(_structure(child, bound) for child in children(expr)))
+
+
+def tree_size(expr: Expr) -> int:
+    """The number of nodes of an expression written out, where what is shared counts each time. Quick even for billions."""
+    return _fold_up(expr, lambda parts: 1 + sum(parts))
+
+
+def tree_depth(expr: Expr) -> int:
+    """How deep an expression is nested; a sum written out term by term is as deep as it has terms."""
+    return _fold_up(expr, lambda parts: 1 + max(parts, default=0))
+
+
+def _fold_up(expr: Expr, combine: Callable[[list[int]], int]) -> int:
+    """A number for each node from those of its children, each node visited once, without recursion."""
+    known: dict[int, int] = {}
+    stack = [expr]
+    while stack:
+        parts = children(stack[-1])
+        missing = [part for part in parts if id(part) not in known]
+        if missing:
+            stack.extend(missing)
+        else:
+            known[id(stack[-1])] = combine([known[id(part)] for part in parts])
+            stack.pop()
+    return known[id(expr)]
+
+
+def same(a: Expr, b: Expr) -> bool:
+    """Whether two expressions are the same formula.
+
+    >>> i = Axis("i", 4)
+    >>> same(i * 2 + 1, i * 2 + 1), same(i + 1, i + 2)
+    (True, False)
+    """
+    return a is b or structure(a) == structure(b)

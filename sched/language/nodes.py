@@ -1,0 +1,271 @@
+"""The nodes of the expression language, and the operators that build larger expressions from smaller ones.
+
+Import them from :mod:`loopwright.sched.language.expr`, which also has the functions that build, walk and rewrite them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+
+from loopwright.sched.errors import ExpressionTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+    from loopwright.sched.language.stage import Tensor
+
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+LOGIC = ("and", "or")
+BITWISE = ("bitand", "bitor", "bitxor", "shl", "shr")
+ARITHMETIC = ("add", "sub", "mul", "div", "floordiv", "mod", "min", "max", "pow")
+REDUCERS = ("sum", "prod", "min", "max", "any", "all")
+MATH = (
+    "exp", "exp2", "log", "log2", "log10", "log1p", "expm1", "tanh", "erf", "sigmoid", "sin", "cos", "tan",
+    "asin", "acos", "atan", "sinh", "cosh", "sqrt", "rsqrt", "abs", "floor", "ceil", "round", "trunc",
+)  # fmt: skip
+
+ExprLike = Union["Expr", int, float, bool, np.generic]
+
+
+def _builders() -> ModuleType:
+    """The module of builders; it needs the nodes first."""
+    from loopwright.sched.language import expr
+
+    return expr
+
+
+def _binary(op: str, a: Any, b: Any) -> Expr:
+    return _builders().binary(op, a, b)
+
+
+def _unary(op: str, a: Expr) -> Expr:
+    return _builders().unary(op, a)
+
+
+class Expr:
+    """A scalar expression. Arithmetic, comparisons and ``& | ^ << >> ~`` build larger expressions."""
+
+    dtype: str
+    __slots__ = ()
+    __hash__ = object.__hash__
+    # NumPy scalars on the left must not try to spread over an expression.
+    __array_ufunc__ = None
+
+    def __add__(self, other: ExprLike) -> Expr:
+        return _binary("add", self, other)
+
+    def __radd__(self, other: ExprLike) -> Expr:
+        return _binary("add", other, self)
+
+    def __sub__(self, other: ExprLike) -> Expr:
+        return _binary("sub", self, other)
+
+    def __rsub__(self, other: ExprLike) -> Expr:
+        return _binary("sub", other, self)
+
+    def __mul__(self, other: ExprLike) -> Expr:
+        return _binary("mul", self, other)
+
+    def __rmul__(self, other: ExprLike) -> Expr:
+        return _binary("mul", other, self)
+
+    def __truediv__(self, other: ExprLike) -> Expr:
+        return _binary("div", self, other)
+
+    def __rtruediv__(self, other: ExprLike) -> Expr:
+        return _binary("div", other, self)
+
+    def __floordiv__(self, other: ExprLike) -> Expr:
+        return _binary("floordiv", self, other)
+
+    def __rfloordiv__(self, other: ExprLike) -> Expr:
+        return _binary("floordiv", other, self)
+
+    def __mod__(self, other: ExprLike) -> Expr:
+        return _binary("mod", self, other)
+
+    def __rmod__(self, other: ExprLike) -> Expr:
+        return _binary("mod", other, self)
+
+    def __pow__(self, other: ExprLike) -> Expr:
+        return _binary("pow", self, other)
+
+    def __rpow__(self, other: ExprLike) -> Expr:
+        return _binary("pow", other, self)
+
+    def __and__(self, other: ExprLike) -> Expr:
+        return _binary("bitand", self, other)
+
+    def __rand__(self, other: ExprLike) -> Expr:
+        return _binary("bitand", other, self)
+
+    def __or__(self, other: ExprLike) -> Expr:
+        return _binary("bitor", self, other)
+
+    def __ror__(self, other: ExprLike) -> Expr:
+        return _binary("bitor", other, self)
+
+    def __xor__(self, other: ExprLike) -> Expr:
+        return _binary("bitxor", self, other)
+
+    def __rxor__(self, other: ExprLike) -> Expr:
+        return _binary("bitxor", other, self)
+
+    def __lshift__(self, other: ExprLike) -> Expr:
+        return _binary("shl", self, other)
+
+    def __rlshift__(self, other: ExprLike) -> Expr:
+        return _binary("shl", other, self)
+
+    def __rshift__(self, other: ExprLike) -> Expr:
+        return _binary("shr", self, other)
+
+    def __rrshift__(self, other: ExprLike) -> Expr:
+        return _binary("shr", other, self)
+
+    def __lt__(self, other: ExprLike) -> Expr:
+        return _binary("lt", self, other)
+
+    def __le__(self, other: ExprLike) -> Expr:
+        return _binary("le", self, other)
+
+    def __gt__(self, other: ExprLike) -> Expr:
+        return _binary("gt", self, other)
+
+    def __ge__(self, other: ExprLike) -> Expr:
+        return _binary("ge", self, other)
+
+    def __eq__(self, other: object) -> Any:
+        return _binary("eq", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return _binary("ne", self, other)
+
+    def __neg__(self) -> Expr:
+        return _unary("neg", self)
+
+    def __pos__(self) -> Expr:
+        return self
+
+    def __invert__(self) -> Expr:
+        return _unary("not" if self.dtype == "bool" else "bitnot", self)
+
+    def __abs__(self) -> Expr:
+        return _builders().call("abs", self)
+
+    def __bool__(self) -> bool:
+        raise ExpressionTypeError(
+            f"the expression `{self}` has no truth value while the operator is being written;\n"
+            "use lw.select(condition, a, b) for `if`, `&` for `and`, `|` for `or`, `~` for `not`"
+        )
+
+    def __iter__(self) -> Iterator[Expr]:
+        raise ExpressionTypeError(f"the expression `{self}` is one element, it cannot be iterated over")
+
+    def __index__(self) -> int:
+        raise ExpressionTypeError(
+            f"the expression `{self}` is no plain integer; its value is known only when the kernel runs"
+        )
+
+    def __str__(self) -> str:
+        from loopwright.sched.language.text import text
+
+        return text(self)
+
+    def __repr__(self) -> str:
+        return f"<{self.dtype} expression {self}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Const(Expr):
+    """A literal."""
+
+    value: int | float | bool
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Axis(Expr):
+    """A loop variable: runs over ``range(extent)``. Two axes are the same only if they are one object."""
+
+    name: str
+    extent: int
+    reduce: bool = False
+    dtype: str = "int32"
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Load(Expr):
+    """An element of an input or of another stage."""
+
+    tensor: Tensor
+    indices: tuple[Expr, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Binary(Expr):
+    """``a op b``; both operands have one dtype (except shifts, which also have: it is the left one's)."""
+
+    op: str
+    a: Expr
+    b: Expr
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Unary(Expr):
+    """``neg``, ``not`` (of a bool) or ``bitnot``."""
+
+    op: str
+    a: Expr
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Call(Expr):
+    """A mathematical function of :data:`MATH`."""
+
+    fn: str
+    args: tuple[Expr, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Cast(Expr):
+    """Conversion to ``dtype``; float to integer truncates toward zero."""
+
+    value: Expr
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Select(Expr):
+    """``a`` where ``cond`` holds, else ``b``. Only the chosen side is evaluated where it matters (loads)."""
+
+    cond: Expr
+    a: Expr
+    b: Expr
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Reduce(Expr):
+    """``op`` over all values of ``axes``; ``dtype`` is the accumulator's. ``name`` is the user's, for a stage of its own."""
+
+    op: str
+    value: Expr
+    axes: tuple[Axis, ...]
+    dtype: str
+    name: str | None = field(default=None)
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Result(Expr):
+    """Inside a stage's body: the value its reduction has reached when it ends."""
+
+    dtype: str

@@ -1,0 +1,163 @@
+"""A workload: an operator bound to its arguments, as a graph of stages. It is data: it has a JSON form and a key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from loopwright.sched.errors import DefinitionError
+from loopwright.sched.language import canonical
+from loopwright.sched.language.expr import Expr, loads
+from loopwright.sched.language.stage import Input, Stage, Tensor
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from loopwright.sched.scheduling.schedule import Schedule
+
+
+class Workload:
+    """A DAG of stages with named inputs and outputs.
+
+    Attributes:
+        name: the operator's name.
+        args: what the operator was called with (sizes, options); for people, not part of the key.
+        inputs: in the order of a kernel's arguments.
+        stages: every stage, producers before consumers.
+        outputs: the stages a kernel returns.
+        numpy: the operator's own NumPy function, if it gave one.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        args: dict[str, Any],
+        inputs: Iterable[Input],
+        outputs: Iterable[Stage],
+        numpy: Callable[..., Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.args = dict(args)
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self.numpy = numpy
+        self.stages = topological(self.outputs)
+        self._check_names()
+
+    def _check_names(self) -> None:
+        if not self.outputs:
+            raise DefinitionError(f"{self.name}: there is no output; return a stage or a tuple of stages")
+        if len({id(output) for output in self.outputs}) < len(self.outputs):
+            raise DefinitionError(
+                f"{self.name}: one stage is returned twice; each output is a stage of its own"
+            )
+        seen: dict[str, Tensor] = {}
+        for tensor in (*self.inputs, *self.stages):
+            if tensor.name in seen:
+                raise DefinitionError(
+                    f"{self.name}: two tensors are named {tensor.name!r}; give each its own name"
+                )
+            seen[tensor.name] = tensor
+        declared = {id(tensor) for tensor in self.inputs}
+        for tensor in used_inputs(self.stages):
+            if id(tensor) not in declared:
+                raise DefinitionError(
+                    f"{self.name}: {tensor.name} is read, but it is not among the operator's own inputs"
+                )
+
+    @cached_property
+    def key(self) -> str:
+        """The SHA-256 of the formula in canonical form: shapes, dtypes and structure, no names. 64 hex digits."""
+        return canonical.key(self)
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Canonical position -> the user's name, of inputs, stages and axes; see :mod:`loopwright.sched.language.canonical`."""
+        return canonical.names(self)
+
+    def tensor(self, name: str) -> Tensor:
+        """The input or stage of that name; raises KeyError."""
+        for tensor in (*self.inputs, *self.stages):
+            if tensor.name == name:
+                return tensor
+        raise KeyError(name)
+
+    def schedule(self) -> Schedule:
+        """The empty schedule: every stage at root, its loops as written. Directives are added to it."""
+        from loopwright.sched.scheduling.schedule import Schedule
+
+        return Schedule(self)
+
+    def reference(self, *arrays: np.ndarray) -> Any:
+        """Evaluate the definition with NumPy: the unscheduled meaning, by code that shares nothing with the lowering.
+
+        Args:
+            arrays: one for each input, in order.
+
+        Returns:
+            The output array, or a tuple of them if the workload has several outputs.
+        """
+        from loopwright.sched.reference import evaluate
+
+        return evaluate(self, arrays)
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole definition as JSON-able data; :meth:`from_json` restores it in any process."""
+        return canonical.workload_to_json(self)
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Workload:
+        """Restore what :meth:`to_json` gave."""
+        return canonical.workload_from_json(data)
+
+    def __str__(self) -> str:
+        args = ", ".join(f"{k}={v!r}" if isinstance(v, str) else f"{k}={v}" for k, v in self.args.items())
+        return f"{self.name}({args})"
+
+    def __repr__(self) -> str:
+        return (
+            f"<workload {self}: {', '.join(map(repr, self.inputs))} -> {', '.join(map(repr, self.outputs))}>"
+        )
+
+
+def stage_exprs(stage: Stage) -> tuple[Expr, ...]:
+    """The expressions a stage consists of: its reduction's value first, then its body."""
+    return (stage.reduce.value, stage.body) if stage.reduce is not None else (stage.body,)
+
+
+def producers(stage: Stage) -> list[Tensor]:
+    """The distinct tensors a stage reads, in the order of its formula."""
+    found: list[Tensor] = []
+    for expr in stage_exprs(stage):
+        for load in loads(expr):
+            if not any(load.tensor is other for other in found):
+                found.append(load.tensor)
+    return found
+
+
+def topological(outputs: Iterable[Stage]) -> tuple[Stage, ...]:
+    """Every stage the outputs depend on, producers first, in an order that only the formula decides."""
+    done: list[Stage] = []
+
+    def visit(stage: Stage) -> None:
+        if any(stage is other for other in done):
+            return
+        for tensor in producers(stage):
+            if isinstance(tensor, Stage):
+                visit(tensor)
+        done.append(stage)
+
+    for output in outputs:
+        visit(output)
+    return tuple(done)
+
+
+def used_inputs(stages: Iterable[Stage]) -> list[Input]:
+    """The inputs that stages read, in the order of first use."""
+    found: list[Input] = []
+    for stage in stages:
+        for tensor in producers(stage):
+            if isinstance(tensor, Input) and not any(tensor is other for other in found):
+                found.append(tensor)
+    return found

@@ -1,0 +1,135 @@
+"""The statement tree: a scheduled workload as explicit loops, stores and buffers, before it becomes TensorIR.
+
+It uses the expression nodes of :mod:`loopwright.sched.language.expr`; a :class:`Buffer` is a tensor, so ``Load`` reads it.
+The nest printer, the cost model's features and the TensorIR emitter all read this tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from loopwright.sched.language.expr import Axis, Expr
+from loopwright.sched.language.stage import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Buffer(Tensor):
+    """Storage: a kernel parameter, or a temporary in a scope. ``stage`` is the stage (or input) whose values it holds."""
+
+    name: str
+    dims: tuple[int, ...]
+    dtype: str
+    scope: str
+    stage: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the dimensions."""
+        return self.dims
+
+    @property
+    def elements(self) -> int:
+        """The number of elements."""
+        total = 1
+        for size in self.dims:
+            total *= size
+        return total
+
+
+class Stmt:
+    """A statement."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, eq=False)
+class For(Stmt):
+    """``for var in range(extent)``. ``label`` is the user's name of the loop, ``C.io``; ``part`` is ``""`` in the steady
+    state and ``"tail"`` in the rest of a peeled split, ``"init"`` or ``"post"`` in the loops around a reduction."""
+
+    var: Axis
+    extent: int
+    kind: str
+    body: Stmt
+    label: str
+    part: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Store(Stmt):
+    """``buffer[indices] = value``. ``role``: ``init``, ``update`` or ``value`` (what stands in the stage's buffer)."""
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+    value: Expr
+    stage: str
+    role: str
+
+
+@dataclass(frozen=True, eq=False)
+class Alloc(Stmt):
+    """``buffer`` lives for the rest of the enclosing sequence."""
+
+    buffer: Buffer
+
+
+@dataclass(frozen=True, eq=False)
+class If(Stmt):
+    """A condition outside the innermost loops: ``then`` is the steady state, ``otherwise`` the tail (or None)."""
+
+    cond: Expr
+    then: Stmt
+    otherwise: Stmt | None
+
+
+@dataclass(frozen=True, eq=False)
+class Let(Stmt):
+    """``var`` stands for ``value`` inside ``body``; its extent says what the condition around it has made sure of."""
+
+    var: Axis
+    value: Expr
+    body: Stmt
+
+
+@dataclass(frozen=True, eq=False)
+class Seq(Stmt):
+    """Statements in order."""
+
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A whole kernel: its parameters (inputs, then outputs) and its body."""
+
+    name: str
+    inputs: tuple[Buffer, ...]
+    outputs: tuple[Buffer, ...]
+    body: Stmt
+
+
+def seq(*statements: Stmt | None) -> Stmt:
+    """A sequence, flattened, without the empty parts."""
+    flat: list[Stmt] = []
+    for statement in statements:
+        if isinstance(statement, Seq):
+            flat.extend(statement.body)
+        elif statement is not None:
+            flat.append(statement)
+    return flat[0] if len(flat) == 1 else Seq(tuple(flat))
+
+
+def walk_statements(stmt: Stmt) -> Iterator[Stmt]:
+    """All statements of a tree, parents first."""
+    yield stmt
+    match stmt:
+        case For() | Let():
+            yield from walk_statements(stmt.body)
+        case Seq():
+            for part in stmt.body:
+                yield from walk_statements(part)
+        case If():
+            yield from walk_statements(stmt.then)
+            if stmt.otherwise is not None:
+                yield from walk_statements(stmt.otherwise)

@@ -1,0 +1,160 @@
+"""The schedule of a workload that was never tuned: good by construction, never a guarded scalar inner loop."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from loopwright.sched import dtypes
+from loopwright.sched.errors import ScheduleError
+from loopwright.sched.language.workload import Workload
+from loopwright.sched.recipes.gemm import GemmPlan, Packing, Sharing, gemm
+from loopwright.sched.recipes.graph import finish_inside, followers, inline_all
+from loopwright.sched.recipes.roles import Roles, roles_of
+from loopwright.sched.recipes.simple import SimplePlan, elementwise, reduction
+from loopwright.sched.runtime.target import Target
+from loopwright.sched.scheduling.schedule import Schedule
+
+# Below this many innermost iterations, waking the other cores takes longer than they save.
+WORTH_SHARING = 20_000
+
+
+def default_schedule(work: Workload, target: Target) -> Schedule:
+    """A schedule for ``work``, from its structure and the target's registers and caches.
+
+    >>> from loopwright import ops
+    >>> target = Target("cpu", "znver3", 2, ("avx2", "fma"), (32768, 524288, 33554432))
+    >>> schedule = default_schedule(ops.matmul(M=512, N=512, K=512), target)
+    >>> schedule.knobs
+    {}
+    """
+    if any(axis.extent == 0 for stage in work.stages for axis in stage.all_axes):
+        return work.schedule()
+    schedule = inline_all(work.schedule())
+    finished: set[str] = set()
+    for stage in work.stages:
+        nest = schedule.nests.stages[stage.name]
+        if nest.place.kind == "inline" or stage.name in finished:
+            continue
+        schedule = schedule_stage(schedule, stage.name, target)
+        for follower in followers(schedule.nests, stage.name):
+            inside = finish_inside(schedule, follower, stage.name)
+            if inside is not schedule:
+                schedule = inside
+                finished.add(follower)
+    return schedule
+
+
+def schedule_stage(schedule: Schedule, name: str, target: Target) -> Schedule:
+    """Schedule one stage by the recipe its structure asks for; as it is, if the recipe's directives are refused."""
+    roles = roles_of(schedule.nests, name)
+    try:
+        if roles.gemm_like:
+            return gemm(schedule, roles, gemm_plan(roles, target))
+        if roles.reduce:
+            return reduction(schedule, roles, reduction_plan(roles, target))
+        return elementwise(schedule, roles, elementwise_plan(roles, target))
+    except ScheduleError:
+        return schedule
+
+
+def points(roles: Roles) -> int:
+    """Innermost iterations of a stage."""
+    total = 1
+    for axis in roles.stage.all_axes:
+        total *= axis.extent
+    return total
+
+
+def native_lanes(roles: Roles, target: Target) -> int:
+    """Elements in a vector register."""
+    return max(1, target.vector_bytes // roles.itemsize)
+
+
+def elementwise_plan(roles: Roles, target: Target) -> SimplePlan:
+    """Two registers at a time, or what there is."""
+    lanes = 2 * native_lanes(roles, target)
+    extent = roles.vector.extent if roles.vector is not None else 1
+    while lanes > 1 and lanes > extent and not roles.outer:
+        lanes //= 2
+    return SimplePlan(lanes=lanes, parallel=points(roles) >= WORTH_SHARING)
+
+
+def reduction_plan(roles: Roles, target: Target) -> SimplePlan:
+    """Enough sums side by side to hide the latency of an addition."""
+    lanes = native_lanes(roles, target)
+    shared = points(roles) >= WORTH_SHARING
+    if roles.vector is None:
+        return SimplePlan(lanes=1, copies=min(8, _last_outer(roles)), unroll=4, parallel=shared)
+    vectors = ceil(roles.vector.extent / lanes)
+    copies = 4
+    while copies > 1 and vectors < copies * (target.cores if shared and not roles.outer else 1):
+        copies //= 2
+    return SimplePlan(lanes=lanes, copies=copies, unroll=4 if copies < 4 else 2, parallel=shared)
+
+
+def _last_outer(roles: Roles) -> int:
+    return roles.outer[-1].extent if roles.outer else 1
+
+
+def gemm_plan(roles: Roles, target: Target) -> GemmPlan:
+    """A register tile that fills the registers, blocks that fit the second cache, even shares for the cores."""
+    assert roles.rows is not None and roles.vector is not None
+    rows, columns = register_tile(roles, target)
+    row_tiles = ceil(roles.rows.extent / rows)
+    column_tiles = ceil(roles.vector.extent / columns)
+    batches = 1
+    for axis in roles.outer:
+        batches *= axis.extent
+    depth = 1
+    for axis in roles.reduce:
+        depth *= axis.extent
+    itemsize = dtypes.itemsize(roles.stage.dtype)
+    # A block of columns stays in the second cache while all rows pass by.
+    wide = max(1, min(column_tiles, target.l2 // 2 // max(1, depth * columns * itemsize)))
+    sharing: Sharing = "columns"
+    if batches >= 2 * target.cores:
+        row_block, column_block = row_tiles, wide
+    elif column_tiles >= target.cores:
+        row_block, column_block = row_tiles, even_share(column_tiles, wide, target.cores)
+    else:
+        sharing = "rows"
+        row_block, column_block = (
+            even_share(row_tiles, ceil(row_tiles / target.cores), target.cores),
+            column_tiles,
+        )
+    needs = bool(roles.pack)
+    packing: Packing = "block" if needs or (roles.rows.extent >= 4 * rows and column_tiles > 1) else "none"
+    return GemmPlan(rows, columns, row_block, column_block, 4, packing, sharing, "rows")
+
+
+def register_tile(roles: Roles, target: Target) -> tuple[int, int]:
+    """Rows and columns of the register tile: two vectors wide, accumulators in all registers but four."""
+    assert roles.rows is not None and roles.vector is not None
+    lanes = native_lanes(roles, target)
+    columns = 2 * lanes
+    while columns > 1 and columns // 2 >= roles.vector.extent:
+        columns //= 2
+    most = max(1, (target.registers - 4) // max(1, ceil(columns / lanes)))
+    extent = roles.rows.extent
+    if extent <= most:
+        return extent, columns
+    # Of the tall tiles take the one that leaves the fewest rows over.
+    return min(
+        range(max(1, most - 2), most + 1), key=lambda rows: (-(-extent // rows) * rows, -rows)
+    ), columns
+
+
+def even_share(tiles: int, wide: int, cores: int) -> int:
+    """Tiles in a block, at most ``wide``, so that the blocks are shared evenly by the cores if that can be.
+
+    >>> even_share(48, 10, 2), even_share(3, 2, 2)
+    (8, 2)
+    """
+    wide = max(1, min(wide, ceil(tiles / cores)))
+
+    def cost(block: int) -> tuple[float, int]:
+        blocks = ceil(tiles / block)
+        # The slowest core's tiles, and a little for every further block.
+        return ceil(blocks / cores) * block * (1 + 0.02 * (wide - block) / wide), -block
+
+    return min(range(1, wide + 1), key=cost)

@@ -1,0 +1,1 @@
+"""From TensorIR to kernels: targets, compilation, calls, threads, and libraries."""

@@ -1,0 +1,248 @@
+"""The slow side of a kernel call: find out what is wrong with the arguments, or hand over what the fast side refused.
+
+The compiled entry takes plain writeable arrays and answers yes or no. Everything else comes here: an argument that is
+wrong gets its error, in the user's names; one that is right but unusual (read-only, memory-mapped,
+bfloat16, another library's array) is lent to the kernel where it lies.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NoReturn
+
+import numpy as np
+
+from loopwright.sched.errors import ArgumentError, ArgumentTypeError
+from loopwright.sched.runtime.signature import DLPACK_CODES, OUTPUT, Param, Signature
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def inputs_in_order(signature: Signature, given: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+    """The inputs of a call, positional and by name, in the order of the signature.
+
+    Raises:
+        ArgumentTypeError: too many or too few, an unknown name, or one given twice.
+    """
+    params = signature.inputs
+    names = [p.name for p in params]
+    if len(given) > len(params):
+        raise ArgumentTypeError(f"{_takes(signature)}; {len(given)} were given")
+    found = dict(zip(names, given, strict=False))
+    for name, value in named.items():
+        if name not in names:
+            raise ArgumentTypeError(f"{signature.name} has no input {name!r}; {_takes(signature)}")
+        if name in found:
+            raise ArgumentTypeError(f"{signature.name}: input {name} was given twice")
+        found[name] = value
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise ArgumentTypeError(f"{_takes(signature)}; missing: {', '.join(missing)}")
+    return [found[name] for name in names]
+
+
+def outputs_given(signature: Signature, out: Any) -> list[Any]:
+    """The output arrays of a call, from ``out=`` as the user wrote it: one array, or a sequence of several.
+
+    Raises:
+        ArgumentTypeError: not as many as there are outputs.
+    """
+    params = signature.outputs
+    if len(params) == 1 and not isinstance(out, (tuple, list)):
+        return [out]
+    names = ", ".join(p.name for p in params)
+    if not isinstance(out, (tuple, list)):
+        raise ArgumentTypeError(
+            f"{signature.name} has outputs {names}: out= takes a tuple of {len(params)} arrays"
+        )
+    if len(out) != len(params):
+        raise ArgumentTypeError(
+            f"{signature.name}: out= takes {len(params)} arrays ({names}); {len(out)} were given"
+        )
+    return list(out)
+
+
+def lend(signature: Signature, arrays: Sequence[Any]) -> list[Any]:
+    """Check the arrays of a call, inputs then outputs, and make each one that the kernel can take, without a copy.
+
+    Raises:
+        ArgumentTypeError: no array, a wrong dtype, or not in this machine's memory.
+        ArgumentError: a wrong shape, strides or alignment, an overlap, an output that is read-only.
+    """
+    params = signature.in_call_order
+    views = [
+        value if type(value) is np.ndarray else _view(signature, param, value)
+        for param, value in zip(params, arrays, strict=True)
+    ]
+    for param, view in zip(params, views, strict=True):
+        if not (view.dtype == param.numpy and view.shape == param.shape and view.flags.c_contiguous):
+            _refuse(signature, param, view)
+    addresses = [view.__array_interface__["data"][0] for view in views]
+    _check_memory(signature, views, addresses)
+    return [
+        view if view.flags.writeable and param.dtype in _SHARED_BY_NUMPY else Loan(param, view, address)
+        for param, view, address in zip(params, views, addresses, strict=True)
+    ]
+
+
+# Element types that NumPy offers through DLPack itself.
+_SHARED_BY_NUMPY = frozenset(DLPACK_CODES) - {"bfloat16"}
+
+
+def _takes(signature: Signature) -> str:
+    params = signature.inputs
+    count = "no arrays" if not params else "1 array" if len(params) == 1 else f"{len(params)} arrays"
+    listed = f" ({', '.join(map(str, params))})" if params else ""
+    return f"{signature.name} takes {count}{listed}"
+
+
+def _says(signature: Signature, param: Param) -> str:
+    role = "output" if param.role == OUTPUT else "argument"
+    return f"{signature.name}: {role} {param.name}"
+
+
+def _view(signature: Signature, param: Param, value: Any) -> Array:
+    """The argument as a NumPy array over the same memory."""
+    where = _says(signature, param)
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, np.generic) and param.role != OUTPUT:
+        return np.asarray(value)
+    if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
+        return _from_dlpack(where, value)
+    if not isinstance(value, (bytes, str)) and (hasattr(value, "__array_interface__") or _is_buffer(value)):
+        with suppress(TypeError, ValueError):
+            return np.asarray(value)
+    kind = type(value).__name__
+    raise ArgumentTypeError(
+        f"{where} is {_article(kind)}, not an array; expected {param.dtype}{list(param.shape)}"
+    )
+
+
+def _article(kind: str) -> str:
+    return "None" if kind == "NoneType" else f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind}"
+
+
+def _is_buffer(value: Any) -> bool:
+    try:
+        memoryview(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _from_dlpack(where: str, value: Any) -> Array:
+    try:
+        device = int(value.__dlpack_device__()[0])
+        if device != 1:
+            raise ArgumentTypeError(
+                f"{where} lies on a device of DLPack type {device}; this kernel runs on the CPU"
+            )
+        view: Array = np.from_dlpack(value)
+    except ArgumentTypeError:
+        raise
+    except Exception as error:  # whatever the foreign library raises
+        raise ArgumentTypeError(
+            f"{where} ({type(value).__name__}) cannot be shared through DLPack: {error}"
+        ) from None
+    return view
+
+
+def _refuse(signature: Signature, param: Param, view: Array) -> NoReturn:
+    """Say what about an array's type or layout is not as declared."""
+    where = _says(signature, param)
+    given = param.role != OUTPUT
+    if view.dtype != param.numpy:
+        hint = f"; convert it with {param.name}.astype({param.dtype!r})" if given else ""
+        raise ArgumentTypeError(f"{where} has dtype {_dtype_name(view.dtype)}; expected {param.dtype}{hint}")
+    if view.shape != param.shape:
+        raise ArgumentError(f"{where} has shape {view.shape}; expected {param.shape}")
+    hint = f"pass a copy: np.ascontiguousarray({param.name})" if given else "it must be contiguous"
+    raise ArgumentError(f"{where} has strides {view.strides} in bytes; expected {_row_major(param)}; {hint}")
+
+
+def _dtype_name(dtype: np.dtype[Any]) -> str:
+    return dtype.name if dtype.isnative else f"{dtype.str} (not this machine's byte order)"
+
+
+def _row_major(param: Param) -> tuple[int, ...]:
+    strides: list[int] = []
+    step = param.itemsize
+    for extent in reversed(param.shape):
+        strides.insert(0, step)
+        step *= extent
+    return tuple(strides)
+
+
+def _check_memory(signature: Signature, views: Sequence[Array], addresses: Sequence[int]) -> None:
+    """Alignment, the right to write, and no output that overlaps another array."""
+    params = signature.in_call_order
+    for i, (param, view, start) in enumerate(zip(params, views, addresses, strict=True)):
+        if view.size and start % param.itemsize:
+            where = _says(signature, param)
+            raise ArgumentError(
+                f"{where} does not start at a multiple of its item size, {param.itemsize} bytes"
+            )
+        if param.role != OUTPUT:
+            continue
+        if not view.flags.writeable:
+            raise ArgumentError(f"{_says(signature, param)} is read-only")
+        for other, address in zip(params[:i], addresses[:i], strict=True):
+            if (
+                start < address + other.nbytes
+                and address < start + param.nbytes
+                and param.nbytes
+                and other.nbytes
+            ):
+                kind = "output" if other.role == OUTPUT else "argument"
+                raise ArgumentError(f"{_says(signature, param)} overlaps {kind} {other.name} in memory")
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+class _DLManagedTensor(ctypes.Structure):
+    _fields_ = (("tensor", _DLTensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
+
+
+_new_capsule = ctypes.pythonapi.PyCapsule_New
+_new_capsule.restype = ctypes.py_object
+_new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+
+class Loan:
+    """An array that was checked, offered through DLPack whatever NumPy thinks of offering it itself.
+
+    NumPy refuses read-only arrays and types it does not own. The kernel writes to no input, so
+    lending these is safe. The loan must outlive the call.
+    """
+
+    __slots__ = ("_managed", "_shape", "_view")
+
+    def __init__(self, param: Param, view: Array, address: int) -> None:
+        self._view = view
+        self._shape = (ctypes.c_int64 * max(1, view.ndim))(*view.shape)
+        code, bits = DLPACK_CODES[param.dtype]
+        shape = ctypes.addressof(self._shape)
+        tensor = _DLTensor(address, 1, 0, view.ndim, code, bits, 1, shape, None, 0)
+        self._managed = _DLManagedTensor(tensor, None, None)
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return _new_capsule(ctypes.addressof(self._managed), b"dltensor", None)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)

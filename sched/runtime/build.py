@@ -1,0 +1,92 @@
+"""From a schedule to a kernel, or to its TensorIR to look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from loopwright.sched.errors import ScheduleError
+from loopwright.sched.lowering.loopnest import build as build_program
+from loopwright.sched.lowering.stmt import Program
+from loopwright.sched.runtime.kernel import Kernel, compile_function
+from loopwright.sched.runtime.signature import Param, Signature
+from loopwright.sched.runtime.target import Target
+
+if TYPE_CHECKING:
+    from loopwright.sched.language.workload import Workload
+    from loopwright.sched.scheduling.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A scheduled workload in TensorIR, to be looked at.
+
+    Attributes:
+        program: our own statement tree.
+        func: the ``tvm.tirx.PrimFunc``.
+        target: what it was lowered for.
+    """
+
+    program: Program
+    func: Any
+    target: Target
+
+    def source(self) -> str:
+        """The TensorIR as TVMScript text."""
+        return str(self.func)
+
+    def __str__(self) -> str:
+        return self.source()
+
+
+def program_of(schedule: Schedule, target: Target) -> Program:
+    """The statement tree of a filled schedule.
+
+    Raises:
+        ScheduleError: the schedule still has knobs.
+    """
+    if schedule.knobs:
+        names = ", ".join(schedule.knobs)
+        raise ScheduleError(
+            f"the schedule still has knobs ({names}): choose values with .fill(...), or tune it"
+        )
+    return build_program(schedule.nests, schedule.work.name, target.vector_bytes, target.registers)
+
+
+def signature_of(work: Workload) -> Signature:
+    """The arrays of a workload's kernel: inputs in the order of declaration, then outputs."""
+    inputs = tuple(Param(t.name, t.shape, t.dtype) for t in work.inputs)
+    outputs = tuple(Param(t.name, t.shape, t.dtype, "output") for t in work.outputs)
+    return Signature(work.name, inputs + outputs)
+
+
+def lower_schedule(schedule: Schedule, target: Target) -> Lowered:
+    """The TensorIR of a filled schedule."""
+    from loopwright.sched.lowering.emit import emit
+
+    program = program_of(schedule, target)
+    return Lowered(program, emit(program), target)
+
+
+def build_schedule(
+    schedule: Schedule,
+    target: Target,
+    *,
+    work: Workload | None = None,
+    checks: bool = True,
+    provenance: Any = None,
+) -> Kernel:
+    """Compile a filled schedule.
+
+    Args:
+        work: the workload whose names the kernel speaks in, where the schedule is written in those of an equal one.
+        checks: compile the argument checks into the kernel; see :func:`loopwright.sched.runtime.kernel.compile_function`.
+        provenance: where the schedule comes from; kept by the kernel and the libraries exported from it.
+
+    Raises:
+        ScheduleError: the schedule still has knobs.
+        BuildError: TVM or LLVM refused.
+    """
+    lowered = lower_schedule(schedule, target)
+    signature = signature_of(work or schedule.work)
+    return compile_function(lowered.func, signature, target, checks=checks, provenance=provenance)

@@ -1,0 +1,115 @@
+"""From a TensorIR function to machine code, by the passes that a lowered function needs and no others."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from loopwright.sched.errors import BuildError
+from loopwright.sched.runtime.entry import packed_entry
+from loopwright.sched.runtime.pool_ir import POOL_IR
+from loopwright.sched.runtime.signature import DLPACK_CODES, Signature
+from loopwright.sched.runtime.target import Target
+
+ENTRY = "main"
+# What the code of a parallel loop calls.
+_LAUNCHER = "TVMBackendParallelLaunch"
+POOL = "pool"
+
+
+def compile_module(func: Any, signature: Signature, target: Target, checks: bool) -> tuple[Any, Any, bool]:
+    """Compile; return TVM's module, the function before its entry was wrapped around it, and whether it has parallel loops.
+
+    Raises:
+        BuildError: TVM or LLVM refused.
+        TargetError: LLVM does not know the CPU.
+    """
+    import tvm
+
+    _check_params(func, signature)
+    tvm_target = target.to_tvm()
+    try:
+        module = tvm.IRModule({ENTRY: func.with_attr("global_symbol", ENTRY)})
+        module = _passes(tvm_target)(module)
+        plain = module[ENTRY]
+        module = tvm.IRModule({ENTRY: packed_entry(plain, signature, ENTRY, checks)})
+        module = _final_passes()(module)
+        built = tvm.get_global_func("target.build.llvm")(module, tvm_target)
+    except Exception as error:  # TVM raises its own classes, of many lines
+        raise BuildError(f"{signature.name} could not be compiled: {_first_line(error)}") from error
+    return built, plain, _LAUNCHER in str(built.inspect_source("ll"))
+
+
+def pool_module(module: Any) -> Any:
+    """The pool of workers, compiled for the machine that another module is for."""
+    import tvm
+
+    lines = str(module.inspect_source("ll")).splitlines()
+    head = "".join(f"{line}\n" for line in lines if line.startswith("target "))
+    load = tvm.get_global_func("ffi.Module.load_from_file.ll")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pool.ll"
+        path.write_text(head + POOL_IR)
+        return load(str(path), "ll")
+
+
+def _check_params(func: Any, signature: Signature) -> None:
+    """The function must declare what the signature promises, or the checks would guard the wrong thing."""
+    if len(func.params) != len(signature.params):
+        raise BuildError(
+            f"{signature.name}: {len(func.params)} buffers for {len(signature.params)} parameters"
+        )
+    for var, param in zip(func.params, signature.params, strict=True):
+        shape = tuple(int(extent) for extent in var.ty.shape)
+        if shape != param.shape or str(var.ty.dtype) != param.dtype:
+            raise BuildError(
+                f"{signature.name}: buffer {var.name} is {var.ty.dtype}{list(shape)}; declared {param}"
+            )
+        if param.dtype not in DLPACK_CODES:
+            raise BuildError(f"{signature.name}: arrays of {param.dtype} cannot be passed to a kernel")
+        if int(var.ty.data_alignment) > param.itemsize:
+            raise BuildError(
+                f"{signature.name}: buffer {param.name} assumes more than its elements' alignment"
+            )
+
+
+def _passes(target: Any) -> Any:
+    """Everything up to the entry.
+
+    TVM's simplifier is left out: it takes floats for real numbers, and ``(x + 1) - x`` for 1. Indices are simple when they come
+    here, and LLVM does the rest in no more time.
+    """
+    import tvm
+    from tvm import tirx
+
+    t = tirx.transform
+    return tvm.ir.transform.Sequential(
+        [
+            t.BindTarget(target.with_host(target)),
+            t.FlattenBuffer(),
+            t.BF16ComputeLegalize(),
+            t.VectorizeLoop(),
+            t.UnrollLoop(),
+            t.FP8ComputeLegalize(),
+            t.AnnotateEntryFunc(),
+            t.SplitHostDevice(),
+        ]
+    )
+
+
+def _final_passes() -> Any:
+    """Everything after the entry."""
+    import tvm
+    from tvm import tirx
+
+    t = tirx.transform
+    passes = [t.FP8StorageLegalize(), t.BF16StorageLegalize(), t.LowerTVMBuiltin(), t.LowerIntrin()]
+    return tvm.ir.transform.Sequential(passes)
+
+
+def _first_line(error: Exception) -> str:
+    """What TVM's message says, without its stack of C++ frames."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    plain = [line for line in lines if not line.startswith(("File ", "Traceback"))]
+    return (plain or [type(error).__name__])[-1]

@@ -1,0 +1,204 @@
+"""The compiled entry of a kernel: checks its arguments in a few nanoseconds, then computes.
+
+TVM's own argument checks cost 20 ms and more to compile, narrow extents to 32 bits and let raw pointers through. This
+entry compares DLTensor fields as whole words and answers with a flag; who called it finds out what was wrong, in
+Python, where that may take its time (``arguments.py``).
+
+The C interface is TVM's packed function. The result is 1 if the kernel ran, and None if anything
+about the arguments was not as declared: then nothing was written.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+from loopwright.sched.runtime.signature import DLPACK_CODES, Param, Signature
+
+# What tvm_struct_get and tvm_struct_set call the fields we need.
+DLTENSOR_DATA = 1
+INT64_ELEMENT = 17
+ANY_TYPE_INDEX = 13
+ANY_VALUE = 15
+
+# Type indices of a value handed through the foreign function interface.
+TYPE_INT = 1
+TYPE_TENSOR = 70
+# A tensor object starts with its header; the DLTensor follows.
+OBJECT_HEADER_BYTES = 24
+
+# A DLTensor as eight-byte words: data; device type and id; ndim, type code, bits, lanes; shape; strides; byte offset.
+WORD_DATA, WORD_DEVICE, WORD_TYPE, WORD_SHAPE, WORD_STRIDES, WORD_OFFSET = range(6)
+DEVICE_CPU = 1
+
+CALLING_CONV_PACKED = 1
+
+
+def packed_entry(func: Any, signature: Signature, symbol: str, checks: bool = True) -> Any:
+    """Wrap the lowered ``func`` (a PrimFunc over buffers) as a packed function exported as ``symbol``.
+
+    Args:
+        func: the function; its parameters stand in the order of ``signature.params``.
+        signature: what the arrays must look like.
+        symbol: the name to look the function up by.
+        checks: compile the checks. Without them the caller must know what it passes.
+    """
+    from tvm import tirx
+    from tvm.ir import PointerType, PrimType, StringImm
+    from tvm.tirx.stmt import IfThenElse, Return
+
+    void = PointerType(PrimType("void"))
+    names = ("self_handle", "args", "num_args", "result")
+    own, args, count, result = (tirx.Var(n, "int32" if n == "num_args" else void) for n in names)
+    # Calls pass inputs first, then outputs; the function may declare them in another order.
+    params = [(func.params[i], signature.params[i]) for i in signature.order]
+    handles = [tirx.Var(f"{p.name}_handle", void) for _, p in params]
+    # Buffers the function allocates belong to a device; the lowering of allocations looks for these.
+    body = tirx.AttrStmt(_int32(0), "device_type", _int32(DEVICE_CPU), func.body)
+    body = tirx.AttrStmt(_int32(0), "device_id", _int32(0), body)
+    compute = tirx.AttrStmt(_int32(0), "compute_scope", StringImm(f"{symbol}_compute_"), body)
+    ran: Any = tirx.SeqStmt([*_declare(params, handles), compute, *_report(result)])
+    if checks:
+        for conditions in reversed(_conditions(params, handles)):
+            ran = IfThenElse(_all(conditions), ran, None)
+    body = tirx.SeqStmt([*_unpack(args, handles), ran])
+    if checks:
+        tensors = [
+            tirx.tvm_struct_get(args, i, ANY_TYPE_INDEX, "int32") == _int32(TYPE_TENSOR)
+            for i in range(len(params))
+        ]
+        body = IfThenElse(count == _int32(len(params)), IfThenElse(_all(tensors), body, None), None)
+    body = tirx.SeqStmt([body, Return(_int32(0))])
+    entry = tirx.PrimFunc([own, args, count, result], body, ret_type=PrimType("int32"))
+    attrs = {
+        "global_symbol": f"__tvm_ffi_{symbol}",
+        "calling_conv": CALLING_CONV_PACKED,
+        "tirx.noalias": True,
+    }
+    return entry.with_attrs({**attrs, "tirx.is_entry_func": True, "target": func.attrs["target"]})
+
+
+def _int32(value: int) -> Any:
+    from tvm import tirx
+
+    return tirx.const(value, "int32")
+
+
+def _int64(value: int) -> Any:
+    from tvm import tirx
+
+    return tirx.const(value, "int64")
+
+
+def _word(handle: Any, index: int) -> Any:
+    """The eight-byte word at ``index`` behind a pointer."""
+    from tvm import tirx
+
+    return tirx.tvm_struct_get(handle, index, INT64_ELEMENT, "int64")
+
+
+def _all(conditions: list[Any]) -> Any:
+    from tvm import tirx
+
+    return reduce(tirx.And, conditions, tirx.const(True, "bool"))
+
+
+def _unpack(args: Any, handles: list[Any]) -> list[Any]:
+    """Bind each handle to the DLTensor inside its tensor object."""
+    from tvm import tirx
+    from tvm.ir import PointerType, PrimType
+
+    void = PointerType(PrimType("void"))
+    objects = [tirx.tvm_struct_get(args, i, ANY_VALUE, void) for i in range(len(handles))]
+    return [
+        tirx.Bind(handle, tirx.handle_add_byte_offset(pointer, OBJECT_HEADER_BYTES))
+        for handle, pointer in zip(handles, objects, strict=True)
+    ]
+
+
+def _declare(params: list[tuple[Any, Param]], handles: list[Any]) -> list[Any]:
+    """Bind each buffer of the function to its data pointer."""
+    from tvm import tirx
+    from tvm.ir import PointerType, PrimType
+    from tvm.tirx.buffer import buffer_data_pointer_type
+
+    void = PointerType(PrimType("void"))
+    statements = []
+    for (buffer, _), handle in zip(params, handles, strict=True):
+        data = tirx.tvm_struct_get(handle, 0, DLTENSOR_DATA, void)
+        pointer = tirx.reinterpret(buffer_data_pointer_type(buffer), data)
+        statements.append(tirx.DeclBuffer(buffer, data=pointer))
+    return statements
+
+
+def _report(result: Any) -> list[Any]:
+    """Set the packed function's result to the integer 1."""
+    from tvm import tirx
+
+    fields = ((ANY_TYPE_INDEX, _int32(TYPE_INT)), (ANY_VALUE, _int64(1)))
+    return [tirx.Evaluate(tirx.tvm_struct_set(result, 0, field, value)) for field, value in fields]
+
+
+def _conditions(params: list[tuple[Any, Param]], handles: list[Any]) -> list[list[Any]]:
+    """What must hold, in steps: each step may read only what the steps before it made sure of."""
+    pairs = list(zip((p for _, p in params), handles, strict=True))
+    kinds = [c for param, handle in pairs for c in _kind_conditions(param, handle)]
+    layouts = [c for param, handle in pairs for c in _layout_conditions(param, handle)]
+    return [kinds, layouts, _memory_conditions(pairs)]
+
+
+def _kind_conditions(param: Param, handle: Any) -> list[Any]:
+    """Dimensions and element type in one word; the device; no byte offset."""
+    from tvm import tirx
+
+    code, bits = DLPACK_CODES[param.dtype]
+    kind = len(param.shape) | code << 32 | bits << 40 | 1 << 48
+    device = tirx.bitwise_and(_word(handle, WORD_DEVICE), _int64(0xFFFFFFFF))
+    return [
+        _word(handle, WORD_TYPE) == _int64(kind),
+        device == _int64(DEVICE_CPU),
+        _word(handle, WORD_OFFSET) == _int64(0),
+    ]
+
+
+def _layout_conditions(param: Param, handle: Any) -> list[Any]:
+    """The extents, and strides of a row-major array (a null pointer means just that)."""
+    from tvm import tirx
+    from tvm.ir import PointerType, PrimType
+
+    pointer = PointerType(PrimType("void"))
+    if not param.shape:
+        return []
+    # The fields `shape` and `strides` of a DLTensor are numbers 2 and 3 for tvm_struct_get.
+    shape, strides = (tirx.tvm_struct_get(handle, 0, field, pointer) for field in (2, 3))
+    extents = [_word(shape, d) == _int64(extent) for d, extent in enumerate(param.shape)]
+    if 0 in param.shape:
+        return extents
+    expected, checks = 1, []
+    for d in reversed(range(len(param.shape))):
+        if param.shape[d] != 1:
+            checks.append(_word(strides, d) == _int64(expected))
+        expected *= param.shape[d]
+    if not checks:
+        return extents
+    return [*extents, tirx.if_then_else(tirx.isnullptr(strides), tirx.const(True, "bool"), _all(checks))]
+
+
+def _memory_conditions(pairs: list[tuple[Param, Any]]) -> list[Any]:
+    """Data pointers aligned to an element, and no output that overlaps another array."""
+    from tvm import tirx
+
+    spans = [(p, _word(handle, WORD_DATA)) for p, handle in pairs if p.nbytes]
+    conditions = [
+        tirx.bitwise_and(address, _int64(p.itemsize - 1)) == _int64(0)
+        for p, address in spans
+        if p.itemsize > 1
+    ]
+    for i, (out, start) in enumerate(spans):
+        for other, address in spans[:i]:
+            if out.role == "output":
+                apart = tirx.Or(
+                    address + _int64(other.nbytes) <= start, start + _int64(out.nbytes) <= address
+                )
+                conditions.append(apart)
+    return conditions

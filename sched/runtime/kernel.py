@@ -1,0 +1,206 @@
+"""Compiled kernels: how they are called, looked into, and shipped."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from loopwright.sched.errors import BuildError, TargetError
+from loopwright.sched.runtime import arguments, threads
+from loopwright.sched.runtime.signature import Signature
+from loopwright.sched.runtime.target import Target, host_facts
+
+SOURCES = ("tir", "llvm", "asm")
+
+
+class Kernel:
+    """A compiled function over arrays.
+
+    Call it with the inputs, in order or by name; it returns the output, or a tuple of outputs. ``out=`` takes arrays to
+    fill instead of new ones. Arrays are used where they lie: NumPy's, or any that speak DLPack, at any alignment their
+    elements have. They must have the declared shape and dtype and be contiguous, and an output must not overlap
+    any other array. Kernels may be called from several threads at a time.
+
+    Raises:
+        ArgumentTypeError: a wrong dtype or number of arguments, or something that is no array.
+        ArgumentError: a wrong shape, strides or alignment; an overlap; a read-only output. Nothing ran.
+        TargetError: the kernel was built for a CPU with features this one lacks.
+
+    Example::
+
+        kernel = lw.build(matmul(M=500, N=300, K=200), target="cpu")
+        c = kernel(a, b)
+        kernel(a, b, out=c)
+        kernel.export("matmul.so")
+    """
+
+    def __init__(
+        self,
+        signature: Signature,
+        function: Any,
+        *,
+        target: Target,
+        parallel: bool,
+        checked: bool = True,
+        provenance: Any = None,
+        module: Any = None,
+        lowered: Any = None,
+        path: Path | None = None,
+    ) -> None:
+        self.signature = signature
+        #: The compiled entry, for timing loops: takes inputs then outputs, checks them
+        #: (unless built without checks), and returns 1 if it ran.
+        self.function = function
+        self.target = target
+        #: Whether the kernel has parallel loops.
+        self.parallel = parallel
+        self.checked = checked
+        #: Where the schedule came from, as the builder said; a plain value.
+        self.provenance = provenance
+        self.module = module
+        self.path = path
+        self._lowered = lowered
+        # The fast path serves what nearly every call is: checked, with one output.
+        self._fast = checked and len(signature.outputs) == 1
+        self._allocate = [(p.shape, p.numpy) for p in signature.outputs]
+        self._shape: tuple[int, ...] = ()
+        self._dtype = np.dtype("float32")
+        if self._allocate:
+            self._shape, self._dtype = self._allocate[0]
+
+    def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
+        """Run the kernel; see the class."""
+        tried = self._fast and not named
+        if tried:
+            result = np.empty(self._shape, self._dtype) if out is None else out
+            try:
+                if self.function(*arrays, result) is not None:
+                    return result
+            except Exception:  # the conversion of an argument failed: the slow side finds out which and why
+                pass
+        return self._call(arrays, out, named, tried)
+
+    def _call(self, given: tuple[Any, ...], out: Any, named: dict[str, Any], tried: bool) -> Any:
+        """A call from the start: any number of outputs, any thread, any array, every error."""
+        inputs = arguments.inputs_in_order(self.signature, given, named)
+        if out is None:
+            outputs = [np.empty(shape, dtype) for shape, dtype in self._allocate]
+        else:
+            outputs = arguments.outputs_given(self.signature, out)
+        if tried or not self.checked or not self._ran((*inputs, *outputs)):
+            # A loan stands for an array that the entry would not take; it must live until the call is over.
+            loans = arguments.lend(self.signature, [*inputs, *outputs])
+            if self.function(*loans) is None:
+                raise BuildError(
+                    f"{self.signature.name}: the compiled kernel refused arguments that are as declared"
+                )
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _ran(self, args: tuple[Any, ...]) -> bool:
+        """Try the arguments as they are."""
+        try:
+            return self.function(*args) is not None
+        except TargetError:
+            raise
+        except Exception:  # a failed conversion, as above
+            return False
+
+    def source(self, kind: str = "tir") -> str:
+        """The kernel's code: ``"tir"`` (the loops, as TVM saw them; the default), ``"llvm"`` or ``"asm"``.
+
+        Raises:
+            BuildError: a kind that does not exist, or a loaded library, which carries only machine code.
+        """
+        if kind not in SOURCES:
+            raise BuildError(f"no source of kind {kind!r}; known: {', '.join(map(repr, SOURCES))}")
+        if self.module is None or self._lowered is None:
+            raise BuildError(f"{self.signature.name} was loaded from a library, which carries no source")
+        return (
+            str(self._lowered)
+            if kind == "tir"
+            else str(self.module.inspect_source("ll" if kind == "llvm" else "s"))
+        )
+
+    def export(self, path: str | PathLike[str]) -> Path:
+        """Write the kernel as a shared library that ``loopwright.load`` turns back into it, and return its path.
+
+        The file appears whole or not at all.
+
+        Raises:
+            ExportError: no C compiler to link with, or the path cannot be written.
+        """
+        from loopwright.sched.runtime.library import export
+
+        return export(self, path)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a kernel holds machine code and cannot be pickled; export it, and load it in the other process"
+        )
+
+    def __repr__(self) -> str:
+        return f"<Kernel {self.signature} for {self.target.mcpu}>"
+
+
+def compile_function(
+    func: Any,
+    signature: Signature,
+    target: Target,
+    *,
+    checks: bool = True,
+    provenance: Any = None,
+) -> Kernel:
+    """Compile a TensorIR PrimFunc.
+
+    Args:
+        func: a PrimFunc over buffers of constant shape, declared with their elements' alignment.
+        signature: its parameters, in the same order.
+        target: what to compile for.
+        checks: compile the argument checks. Without them compilation is faster; every call is checked in Python, at
+            some 20 us, unless it goes to ``kernel.function`` directly.
+        provenance: a plain value to keep with the kernel and in its library.
+
+    Raises:
+        BuildError: TVM or LLVM refused.
+        TargetError: LLVM does not know the CPU.
+    """
+    from loopwright.sched.runtime.compile import compile_module
+
+    threads.configure(host_facts().cores)
+    module, lowered_func, parallel = compile_module(func, signature, target, checks)
+    missing = target.missing_on(host_facts())
+    function = _refuse(signature, missing) if missing else _ready(module, parallel)
+    return Kernel(
+        signature,
+        function,
+        target=target,
+        parallel=parallel,
+        checked=checks,
+        provenance=provenance,
+        module=module,
+        lowered=lowered_func,
+    )
+
+
+def _ready(module: Any, parallel: bool) -> Any:
+    """Load compiled code into this process."""
+    if parallel and not threads.has_pool():
+        from loopwright.sched.runtime.compile import POOL, pool_module
+
+        threads.install(pool_module(module).get_function(POOL))
+    with threads.launching():
+        return module.get_function("main")
+
+
+def _refuse(signature: Signature, missing: tuple[str, ...]) -> Any:
+    """Stand in for a function that this CPU cannot run."""
+
+    def function(*_: Any) -> Any:
+        raise TargetError(
+            f"{signature.name} was built for a CPU with {', '.join(missing)}; this one lacks it"
+        )
+
+    return function

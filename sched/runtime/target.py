@@ -1,0 +1,290 @@
+"""What a kernel runs on. A target is plain data: reading one from a log loads no compiler."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from loopwright.sched.errors import TargetError
+from loopwright.sched.runtime import hardware
+
+KINDS = ("cpu",)
+# Named in the design and refused with a word of their own.
+LATER_KINDS = ("opencl", "cuda")
+_KEYS = ("kind", "mcpu", "cores", "features", "l1", "l2", "l3")
+# TVM's names for the same things, as they stand in its target dicts.
+_TVM_KEYS = {"num-cores": "cores", "mattr": "features"}
+_TVM_IGNORED = ("keys", "tag", "host", "device", "mtriple", "opt-level", "jit")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A CPU, with the facts a schedule or the tuner asks for.
+
+    >>> target = Target.parse("cpu")
+    >>> Target.from_json(target.to_json()) == target
+    True
+    >>> Target.from_json({"kind": "cpu", "mcpu": "znver4", "cores": 8, "features": ["avx512f"]}).vector_bytes
+    64
+    """
+
+    kind: str = "cpu"
+    mcpu: str = "generic"
+    cores: int = 1
+    features: tuple[str, ...] = ()
+    caches: tuple[int, int, int] = field(default=(32768, 262144, 2097152), compare=False)
+
+    @classmethod
+    def parse(cls, spec: object) -> Target:
+        """Make a target from what a user writes.
+
+        Args:
+            spec: ``"cpu"`` (this host), a dict (ours, or TVM's), a TVM target, a ``.toml`` file, or a Target.
+
+        Raises:
+            TargetError: it names nothing we know.
+        """
+        if isinstance(spec, Target):
+            return spec
+        if isinstance(spec, Path) or (isinstance(spec, str) and spec.endswith(".toml")):
+            return cls._from_dict(_read_toml(Path(spec)), f"target file {spec}")
+        if isinstance(spec, Mapping):
+            return cls._from_dict(spec, "target")
+        if isinstance(spec, str):
+            if spec in KINDS:
+                return host()
+            if spec in LATER_KINDS:
+                raise TargetError(_not_available(spec))
+            raise TargetError(
+                f"unknown target {spec!r}; known: 'cpu' (this host), a dict, or a path to a .toml file"
+            )
+        if hasattr(spec, "kind") and hasattr(spec, "attrs"):  # TVM's own class, without importing it
+            return cls._from_dict({"kind": str(spec.kind.name), **_plain_attrs(spec)}, "target")
+        raise TargetError(f"a target is a name, a dict, a .toml file or a Target; got {type(spec).__name__}")
+
+    @classmethod
+    def _from_dict(cls, value: Mapping[Any, Any], where: str) -> Target:
+        spec = {_TVM_KEYS.get(str(k), str(k)): v for k, v in value.items() if k not in _TVM_IGNORED}
+        kind = "cpu" if spec.get("kind", "cpu") == "llvm" else spec.get("kind", "cpu")
+        if kind in LATER_KINDS:
+            raise TargetError(_not_available(str(kind)))
+        if kind not in KINDS:
+            raise TargetError(f"{where}: unknown kind {kind!r}; known: cpu")
+        unknown = sorted(set(spec) - set(_KEYS))
+        if unknown:
+            raise TargetError(f"{where}: unknown key {unknown[0]!r}; known: {', '.join(_KEYS)}")
+        mcpu = spec.get("mcpu")
+        named = mcpu is not None and mcpu != host().mcpu
+        if named:
+            _check_cpu_name(mcpu, where)
+        base = (
+            cls("cpu", str(mcpu), host().cores, _features_of(str(mcpu)), host().caches) if named else host()
+        )
+        features = _changed(base.features, spec["features"], where) if "features" in spec else base.features
+        caches = [_positive(spec.get(f"l{i}", base.caches[i - 1]), f"l{i}", where) for i in (1, 2, 3)]
+        cores = _positive(spec.get("cores", base.cores), "cores", where)
+        return cls("cpu", base.mcpu, cores, features, (caches[0], caches[1], caches[2]))
+
+    @cached_property
+    def vector_bytes(self) -> int:
+        """Bytes of the widest vector register: 64 with AVX-512, 32 with AVX2, else 16."""
+        if "avx512f" in self.features:
+            return 64
+        return 32 if "avx2" in self.features else 16
+
+    @property
+    def registers(self) -> int:
+        """How many vector registers there are."""
+        wide = {"avx512f", "neon", "sve"} & set(self.features)
+        return 32 if wide else 16
+
+    @property
+    def l1(self) -> int:
+        """Bytes of the first data cache, of each core."""
+        return self.caches[0]
+
+    @property
+    def l2(self) -> int:
+        """Bytes of the second cache."""
+        return self.caches[1]
+
+    @property
+    def l3(self) -> int:
+        """Bytes of the last cache."""
+        return self.caches[2]
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain value, as it stands in a tuning log."""
+        return {"kind": self.kind, "mcpu": self.mcpu, "cores": self.cores, "features": list(self.features)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Target:
+        """The target that :meth:`to_json` wrote; nothing is looked up, so this works on any host.
+
+        Raises:
+            TargetError: the value is no target.
+        """
+        try:
+            features = tuple(sorted(str(f) for f in value.get("features") or ()))
+            return cls(str(value["kind"]), str(value["mcpu"]), int(value["cores"]), features)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise TargetError(f"not a target: {value!r} ({error})") from None
+
+    def missing_on(self, other: Target) -> tuple[str, ...]:
+        """The CPU features this target requires and ``other`` lacks."""
+        return tuple(sorted(set(self.features) - set(other.features)))
+
+    def compatible_with(self, other: Target) -> bool:
+        """Whether code built for this target runs on ``other``: same kind, no feature missing there."""
+        return self.kind == other.kind and not self.missing_on(other)
+
+    def describe(self) -> str:
+        """One line for people.
+
+        >>> print(Target("cpu", "znver3", 2, ("avx2", "fma"), (32768, 524288, 33554432)).describe())
+        cpu znver3, 2 cores, 32-byte vectors, caches 32K 512K 32768K
+        """
+        cores = f"{self.cores} core{'s' if self.cores != 1 else ''}"
+        caches = " ".join(f"{size // 1024}K" for size in self.caches)
+        return f"{self.kind} {self.mcpu}, {cores}, {self.vector_bytes}-byte vectors, caches {caches}"
+
+    def __str__(self) -> str:
+        return self.describe()
+
+    def to_tvm(self) -> Any:
+        """The same as a TVM target; features the CPU's name implies and this target lacks are switched off.
+
+        Raises:
+            TargetError: LLVM does not know the CPU.
+        """
+        return _tvm_target(self)
+
+
+@cache
+def _tvm_target(target: Target) -> Any:
+    import tvm
+
+    _check_cpu_name(target.mcpu, "target")
+    implied = set(_features_of(target.mcpu))
+    switched = [f"+{f}" for f in target.features if f not in implied]
+    switched += [f"-{f}" for f in sorted(implied - set(target.features))]
+    spec: dict[str, Any] = {"kind": "llvm", "mcpu": target.mcpu, "num-cores": target.cores}
+    if switched:
+        spec["mattr"] = switched
+    return tvm.target.Target(spec)
+
+
+_HOST: list[Target] = []
+
+
+def host() -> Target:
+    """This machine as a target. LLVM names the CPU, so the first call loads the compiler."""
+    if not _HOST:
+        import tvm
+
+        mcpu = str(tvm.get_global_func("target.llvm_get_system_cpu")())
+        _HOST.append(Target("cpu", mcpu, hardware.core_count(), _host_features(), _host_caches()))
+    return _HOST[0]
+
+
+def host_facts() -> Target:
+    """This machine without its CPU's name: enough to tell what runs here, and it loads no compiler."""
+    return _HOST[0] if _HOST else Target("cpu", "", hardware.core_count(), _host_features(), _host_caches())
+
+
+def _host_features() -> tuple[str, ...]:
+    return tuple(sorted(hardware.cpu_features()))
+
+
+def _host_caches() -> tuple[int, int, int]:
+    return hardware.cache_bytes(1), hardware.cache_bytes(2), hardware.cache_bytes(3)
+
+
+def _features_of(mcpu: str) -> tuple[str, ...]:
+    """The tracked features LLVM may use for a CPU of this name."""
+    import tvm
+
+    target = tvm.target.Target({"kind": "llvm", "mcpu": mcpu})
+    known = {str(name) for name in tvm.get_global_func("target.llvm_get_cpu_features")(target)}
+    return tuple(sorted(known & hardware.TRACKED))
+
+
+def _check_cpu_name(mcpu: object, where: str) -> None:
+    import tvm
+
+    known = {str(n) for n in tvm.get_global_func("target.llvm_get_cpu_archlist")(tvm.target.Target("llvm"))}
+    if mcpu not in known:
+        near = sorted(known, key=lambda name: _distance(name, str(mcpu)))[:3]
+        raise TargetError(f"{where}: LLVM knows no CPU {mcpu!r}; nearest names: {', '.join(near)}")
+
+
+def _distance(a: str, b: str) -> float:
+    from difflib import SequenceMatcher
+
+    return -SequenceMatcher(None, a, b).ratio()
+
+
+def _changed(base: tuple[str, ...], listed: object, where: str) -> tuple[str, ...]:
+    """Features as listed; entries of TVM's form, ``+avx2`` or ``-avx512f``, change those of the CPU instead."""
+    if isinstance(listed, str) or not isinstance(listed, Iterable):
+        raise TargetError(f"{where}: features must be a list of names, got {listed!r}")
+    names = [str(name) for name in listed]
+    signed = any(re.match(r"[+-]", name) for name in names)
+    result = set(base) if signed else set()
+    for name in names:
+        bare = name.lstrip("+-")
+        if bare not in hardware.TRACKED:
+            raise TargetError(
+                f"{where}: unknown CPU feature {bare!r}; known: {', '.join(sorted(hardware.TRACKED))}"
+            )
+        if name.startswith("-"):
+            result.discard(bare)
+        else:
+            result.add(bare)
+    return tuple(sorted(result))
+
+
+def _positive(value: object, key: str, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise TargetError(f"{where}: {key} must be a whole number above 0, got {value!r}")
+    return value
+
+
+def _not_available(kind: str) -> str:
+    return f"target {kind!r} is not available in this version; kernels are built for 'cpu'"
+
+
+def _plain_attrs(target: Any) -> dict[str, Any]:
+    """The attributes of a TVM target as plain Python values."""
+    plain: dict[str, Any] = {}
+    for key, value in dict(target.attrs).items():
+        if isinstance(value, (str, int)):
+            plain[str(key)] = int(value) if isinstance(value, int) else str(value)
+        elif isinstance(value, Iterable) and str(key) == "mattr":
+            plain[str(key)] = [str(v) for v in value]
+    return plain
+
+
+def _read_toml(path: Path) -> Mapping[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        try:
+            import tomli as tomllib  # type: ignore[import-not-found, no-redef, unused-ignore]
+        except ImportError:
+            raise TargetError(
+                f"target file {path}: reading .toml needs Python 3.11 or the package tomli"
+            ) from None
+    try:
+        with path.open("rb") as file:
+            value = tomllib.load(file)
+    except OSError as error:
+        raise TargetError(f"target file {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TargetError(f"target file {path}: not TOML ({error})") from None
+    return value

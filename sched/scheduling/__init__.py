@@ -1,0 +1,1 @@
+"""Schedules: directives over loop nests, checked where they are written; knobs; printing and JSON."""

@@ -1,0 +1,219 @@
+"""Directives on storage: cache_read, cache_write, transform_layout."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from loopwright.sched.errors import ScheduleError
+from loopwright.sched.language.expr import Axis, Expr, Load, loads, rewrite
+from loopwright.sched.language.stage import Stage, Tensor
+from loopwright.sched.language.workload import stage_exprs
+from loopwright.sched.scheduling import checks
+from loopwright.sched.scheduling.address import find_loop, find_stage
+from loopwright.sched.scheduling.checks_place import check_places
+from loopwright.sched.scheduling.nest import Loop, Nests, Place, StageNest
+from loopwright.sched.scheduling.placement import produces_boxes, readers
+
+
+def cache_read(
+    nests: Nests,
+    tensor: str,
+    scope: str = "global",
+    at: str | None = None,
+    name: str | None = None,
+    consumers: tuple[str, ...] | None = None,
+) -> Nests:
+    """Copy an input or a stage into a buffer of its own, and let its consumers read the copy.
+
+    The copy is a stage with loops like any other: whole at root, or at a loop ``at`` the region needed there.
+
+    Before::
+
+        for ko in 25:
+            for ki in 8:
+                C[...] += A[i, ko*8 + ki] * ...
+
+    After ``cache_read("A", "shared", at="C.ko")``::
+
+        for ko in 25:
+            for i in 1:
+                for k in 8:
+                    A_shared[i, k] = A[i, ko*8 + k]
+            for ki in 8:
+                C[...] += A_shared[i, ki] * ...
+    """
+    where = f"cache_read {tensor}"
+    checks.check_scope(where, scope)
+    source = nests.tensor(tensor) if isinstance(tensor, str) else None
+    if source is None:
+        known = ", ".join([*(t.name for t in nests.inputs), *nests.stages])
+        raise ScheduleError(f"{where}: there is no tensor {tensor!r}; there are {known}")
+    if consumers is not None and not isinstance(consumers, tuple):
+        raise ScheduleError(f"{where}: consumers= is a list of stages, such as ['C'], not {consumers!r}")
+    reading = tuple(readers(nests, tensor)) if consumers is None else consumers
+    checks.check_readers(where, nests, tensor, reading)
+    name = f"{tensor}_{scope}" if name is None else name
+    checks.check_new_stage(where, nests, name)
+    copy = _copy_of(source, nests.stages[next(n for n in nests.stages if n in reading)].stage, name)
+    place = Place()
+    if at is not None:
+        host, loop = find_loop(nests, at, where)
+        place = Place("at", host.name, loop.name)
+    stages: dict[str, StageNest] = {}
+    for old in nests.stages.values():
+        if old.name in reading:
+            stages.setdefault(name, _copy_nest(copy, place, scope))
+            old = old.with_(stage=_reading(old.stage, tensor, copy))
+        stages[old.name] = old
+    result = Nests(nests.inputs, stages, nests.outputs)
+    check_places(where, result)
+    return result
+
+
+# Filling a space makes the same copies again and again: equal ones are one object, so what is known of them is kept too.
+@lru_cache(maxsize=1024)
+def _copy_of(source: Tensor, consumer: Stage, name: str) -> Stage:
+    axes = _copy_axes(source, consumer)
+    return Stage(name, axes, Load(source, axes, source.dtype), None, source.dtype)
+
+
+@lru_cache(maxsize=1024)
+def _copy_out(stage: Stage, name: str) -> Stage:
+    axes = tuple(Axis(axis.name, axis.extent) for axis in stage.axes)
+    return Stage(name, axes, Load(stage, axes, stage.dtype), None, stage.dtype)
+
+
+def _copy_axes(source: Tensor, consumer: Stage) -> tuple[Axis, ...]:
+    """Axes named like the loops that index the tensor where it is read plainly: ``B[k, j]`` gives ``k, j``."""
+    first = next(
+        load for expr in stage_exprs(consumer) for load in loads(expr) if load.tensor.name == source.name
+    )
+    names: list[str] = []
+    for dim, index in enumerate(first.indices):
+        plain = isinstance(index, Axis) and index.name not in names
+        names.append(index.name if plain and isinstance(index, Axis) else f"d{dim}")
+    if len(set(names)) < len(names):
+        names = [f"d{dim}" for dim in range(len(names))]
+    return tuple(Axis(name, size) for name, size in zip(names, source.shape, strict=True))
+
+
+def _copy_nest(copy: Stage, place: Place, scope: Any) -> StageNest:
+    return StageNest(copy, tuple(Loop(axis.name) for axis in copy.axes), place=place, scope=scope)
+
+
+@lru_cache(maxsize=1024)
+def _reading(stage: Stage, tensor: str, copy: Stage) -> Stage:
+    """The stage with every load of ``tensor`` reading ``copy`` instead."""
+
+    def change(e: Expr) -> Expr | None:
+        if isinstance(e, Load) and e.tensor.name == tensor:
+            return Load(copy, tuple(rewrite(index, change) for index in e.indices), e.dtype)
+        return None
+
+    reduce = stage.reduce
+    if reduce is not None:
+        value = rewrite(reduce.value, change)
+        reduce = type(reduce)(reduce.op, value, reduce.axes, reduce.dtype, reduce.name)
+    return Stage(stage.name, stage.axes, rewrite(stage.body, change), reduce, stage.dtype)
+
+
+def cache_write(
+    nests: Nests, stage: str, scope: str = "local", at: str | None = None, name: str | None = None
+) -> Nests:
+    """Compute a stage into a buffer of its own, and copy complete blocks of it to where it belongs.
+
+    The stage keeps its name and loops. The copy is a new stage at the end of loop ``at``; by default the innermost
+    loop outside every reduction loop.
+
+    Before::
+
+        for io in 63:
+            for k in 200:
+                for ii in 8:
+                    C[io*8 + ii] += ...
+
+    After ``cache_write("C", "local")``::
+
+        for io in 63:
+            for k in 200:
+                for ii in 8:
+                    C[ii] += ...                      # 8 elements
+            for i in 8:
+                C_local[io*8 + i] = C[i]              # the output array
+    """
+    where = f"cache_write {stage}"
+    checks.check_scope(where, scope)
+    nest = find_stage(nests, stage, where)
+    checks.check_not_inline(where, nest)
+    if nest.layout is not None:
+        raise ScheduleError(f"{where}: {stage} has a layout of its own; do this before transform_layout")
+    name = f"{stage}_{scope}" if name is None else name
+    checks.check_new_stage(where, nests, name)
+    copy = _copy_out(nest.stage, name)
+    if at is None:
+        place = _default_place(nest)
+    else:
+        host, loop = find_loop(nests, at, where)
+        if host.name != stage:
+            raise ScheduleError(
+                f"{where}: at={at!r} is a loop of {host.name}; the copy follows {stage} inside one of its own loops"
+            )
+        place = Place("after", host.name, loop.name)
+    reading = readers(nests, stage)
+    stages: dict[str, StageNest] = {}
+    for old in nests.stages.values():
+        if old.name == stage:
+            stages[stage] = old.with_(scope=scope)
+            stages[name] = _copy_nest(copy, place, "global")
+        elif old.name in reading:
+            stages[old.name] = old.with_(stage=_reading(old.stage, stage, copy))
+        else:
+            stages[old.name] = old
+    outputs = {array: name if writer == stage else writer for array, writer in nests.outputs.items()}
+    result = Nests(nests.inputs, stages, outputs)
+    check_places(where, result)
+    return result
+
+
+def _default_place(nest: StageNest) -> Place:
+    """The innermost loop outside every reduction loop at which blocks are complete; root if there is none."""
+    found: Place = Place()
+    for index, loop in enumerate(nest.loops):
+        if loop.reduce or loop.kind == "vectorize":
+            break
+        if produces_boxes(nest, index):
+            found = Place("after", nest.name, loop.name)
+    return found
+
+
+def transform_layout(nests: Nests, stage: str, order: str | tuple[str, ...]) -> Nests:
+    """Store a stage's elements in the order of its loops ``order``, outermost first: packing.
+
+    Before::
+
+        for k in 200:
+            for jo in 10:
+                for ji in 32:
+                    B_packed[k, jo*32 + ji] = B[k, jo*32 + ji]
+
+    After ``transform_layout("B_packed", "jo k ji")``::
+
+        for k in 200:
+            for jo in 10:
+                for ji in 32:
+                    B_packed[jo, k, ji] = B[k, jo*32 + ji]
+    """
+    where = f"transform_layout {stage}"
+    nest = find_stage(nests, stage, where)
+    checks.check_not_output(where, nests, nest, "and is stored as the caller expects; cache_write it first")
+    checks.check_not_inline(where, nest)
+    checks.check_no_reduction(
+        where, nest, "so its loops are not its elements; cache_write it, and lay out the copy"
+    )
+    if nest.place.kind == "after":
+        raise ScheduleError(
+            f"{where}: {stage} follows {nest.place.stage} inside its loops; a layout is for stages at root or under compute_at"
+        )
+    names = checks.check_order(where, nest, order, whole=True)
+    return nests.with_stage(nest.with_(layout=names))

@@ -1,0 +1,142 @@
+"""What a schedule has come to: for every stage its loops, how they derive from its axes, and where it is computed.
+
+Directives map :class:`Nests` to :class:`Nests`; the lowering reads the last one. Everything here is immutable.
+Loops carry no extents: those follow from where a stage is placed (:mod:`loopwright.sched.loopnest`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from loopwright.sched.language.stage import Input, Stage, Tensor
+from loopwright.sched.language.workload import Workload, producers
+
+Kind = Literal["serial", "parallel", "vectorize", "unroll"]
+Tail = Literal["auto", "guard", "peel", "pad"]
+Scope = Literal["global", "local", "shared"]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One loop of a stage's nest: a leaf of the tree of splits and fusions."""
+
+    name: str
+    reduce: bool = False
+    kind: Kind = "serial"
+
+
+@dataclass(frozen=True)
+class Split:
+    """``parent`` runs as ``outer * factor + inner``."""
+
+    parent: str
+    outer: str
+    inner: str
+    factor: int
+    tail: Tail = "auto"
+
+
+@dataclass(frozen=True)
+class Fuse:
+    """``outer`` and ``inner`` run as one: ``outer = fused // extent(inner)``, ``inner = fused % extent(inner)``."""
+
+    outer: str
+    inner: str
+    fused: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a stage is computed.
+
+    ``root``: before everything that reads it, over its whole domain. ``inline``: substituted where it is read.
+    ``at``: at the head of the body of loop ``loop`` of ``stage``, over the region needed there (compute_at).
+    ``after``: at the end of that body, over the region produced there (reverse_compute_at).
+    """
+
+    kind: Literal["root", "inline", "at", "after"] = "root"
+    stage: str = ""
+    loop: str = ""
+
+
+@dataclass(frozen=True)
+class StageNest:
+    """A stage with its loops, outermost first.
+
+    ``layout`` (transform_layout): the dimensions of the stage's buffer follow these loops instead of the axes.
+    """
+
+    stage: Stage
+    loops: tuple[Loop, ...]
+    relations: tuple[Split | Fuse, ...] = ()
+    place: Place = Place()
+    scope: Scope = "global"
+    layout: tuple[str, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        """The stage's name."""
+        return self.stage.name
+
+    def loop(self, name: str) -> Loop:
+        """The loop of that name; raises KeyError if it is no leaf."""
+        for loop in self.loops:
+            if loop.name == name:
+                return loop
+        raise KeyError(name)
+
+    def all_names(self) -> set[str]:
+        """Every name of a loop or axis that was ever used in this nest; none is given twice."""
+        names = {axis.name for axis in self.stage.all_axes} | {loop.name for loop in self.loops}
+        for relation in self.relations:
+            names |= {
+                relation.outer,
+                relation.inner,
+                relation.parent if isinstance(relation, Split) else relation.fused,
+            }
+        return names
+
+    def with_(self, **changes: Any) -> StageNest:
+        """A copy with some fields changed."""
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True)
+class Nests:
+    """All stages of a schedule, producers before consumers.
+
+    Stages refer to each other by name: a directive may replace a stage (cache_read rewrites its consumers), and
+    ``Load.tensor`` then still names the right one.
+
+    Attributes:
+        inputs: the kernel's input arrays.
+        outputs: name of an output array -> the stage that writes it (cache_write puts a copy stage there).
+    """
+
+    inputs: tuple[Input, ...]
+    stages: dict[str, StageNest]
+    outputs: dict[str, str]
+
+    @staticmethod
+    def of(work: Workload) -> Nests:
+        """The nests before any directive: every stage at root, its axes and then its reduction axes as loops."""
+        stages = {
+            stage.name: StageNest(stage, tuple(Loop(axis.name, axis.reduce) for axis in stage.all_axes))
+            for stage in work.stages
+        }
+        return Nests(work.inputs, stages, {stage.name: stage.name for stage in work.outputs})
+
+    def tensor(self, name: str) -> Tensor | None:
+        """The input or stage of that name."""
+        if name in self.stages:
+            return self.stages[name].stage
+        return next((t for t in self.inputs if t.name == name), None)
+
+    def consumers(self, name: str) -> list[str]:
+        """The stages that read the input or stage ``name``, in order."""
+        return [n.name for n in self.stages.values() if any(t.name == name for t in producers(n.stage))]
+
+    def with_stage(self, nest: StageNest) -> Nests:
+        """A copy in which one stage's nest is replaced."""
+        return replace(self, stages={**self.stages, nest.name: nest})

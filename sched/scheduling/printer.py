@@ -1,0 +1,291 @@
+"""A schedule as a loop nest, in the names the user gave.
+
+Each loop is one line, ``parallel C.io in 63``, with what it means for the axes behind ``#``. Lengths are those of the
+steady state, with stages that are computed inside others over the region needed there; what is left over at the end is
+noted as the tail. With knobs, ``?i_tile{4,8}`` stands where a number will.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from loopwright.sched.language.expr import Expr, Load, Result, rewrite
+from loopwright.sched.language.stage import Input
+from loopwright.sched.language.text import text
+from loopwright.sched.lowering.stmt import Alloc, walk_statements
+from loopwright.sched.scheduling.address import OUTER, find_loop, loop_index, shown
+from loopwright.sched.scheduling.checks import sizes
+from loopwright.sched.scheduling.knobs import Derived, Knob
+from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, Split, StageNest
+from loopwright.sched.scheduling.placement import all_reads, elementwise_map
+
+if TYPE_CHECKING:
+    from loopwright.sched.scheduling.schedule import Schedule
+
+_WORD = {"serial": "for", "parallel": "parallel", "vectorize": "vectorize", "unroll": "unroll"}
+_VALUES = re.compile(r"\{[^}]*\}")
+_UPDATE = {"sum": "+=", "prod": "*=", "any": "|=", "all": "&="}
+
+
+def nest_text(schedule: Schedule) -> str:
+    """The loop nest of a schedule, as ``print(schedule)`` shows it."""
+    work = schedule.work
+    arrays = ", ".join(f"{t.name} {t.dtype}{list(t.shape)}" for t in work.inputs)
+    outputs = ", ".join(f"{t.name} {t.dtype}{list(t.shape)}" for t in work.outputs)
+    lines = [f"# {work}: {arrays} -> {outputs}"]
+    if schedule.knobs:
+        drawn = ", ".join(f"{name}={value!r}" for name, value in schedule.witness.items())
+        lines.append(f"# knobs: {', '.join(map(str, schedule.knobs.values()))}; drawn for {drawn}")
+    return "\n".join([*lines, *_Printer(schedule).lines()])
+
+
+def root_of(nests: Nests, name: str) -> str:
+    """The stage at root in whose loops ``name`` is computed."""
+    place = nests.stages[name].place
+    return name if place.kind in ("root", "inline") else root_of(nests, place.stage)
+
+
+def root_order(nests: Nests) -> list[str]:
+    """The stages at root, each after all that it or what is inside it reads."""
+    order: list[str] = []
+
+    def visit(root: str) -> None:
+        if root in order:
+            return
+        for name, nest in nests.stages.items():
+            if nest.place.kind != "inline" and root_of(nests, name) == root:
+                for read in all_reads(nests, name):
+                    if root_of(nests, read) != root:
+                        visit(root_of(nests, read))
+        order.append(root)
+
+    for name, nest in nests.stages.items():
+        if nest.place.kind != "inline":
+            visit(root_of(nests, name))
+    return order
+
+
+class _Printer:
+    """Walks the nests; ``regions`` holds the box that is computed of a stage inside another's loops."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        from loopwright.sched.lowering.loopnest import build
+
+        self.nests = schedule.nests
+        self.factors = dict(_open_factors(schedule))
+        self.regions: dict[str, tuple[int, ...]] = {}
+        for statement in walk_statements(build(self.nests).body):
+            if isinstance(statement, Alloc) and statement.buffer.name == statement.buffer.stage:
+                self.regions.setdefault(statement.buffer.stage, statement.buffer.dims)
+
+    def lines(self) -> Iterator[str]:
+        """All lines."""
+        for nest in self.nests.stages.values():
+            if nest.place.kind == "inline":
+                yield f"# {nest.name} is inlined: {self.element(nest)} = {text(nest.stage.body)}"
+        for name in root_order(self.nests):
+            yield from self.stage(self.nests.stages[name], 0)
+
+    # --- stages and loops ---------------------------------------------------------------------------------------
+
+    def stage(self, nest: StageNest, depth: int) -> Iterator[str]:
+        """A stage: its buffer, then its loops."""
+        if nest.name not in self.nests.outputs.values() and not self.followers(nest):
+            yield _line(depth, self.buffer(nest))
+        yield from self.loops(nest, 0, depth)
+
+    def followers(self, nest: StageNest) -> list[StageNest]:
+        """The stages computed at the end of a stage's loops, outermost loop first."""
+        found = [
+            n for n in self.nests.stages.values() if n.place.kind == "after" and n.place.stage == nest.name
+        ]
+        return sorted(found, key=lambda n: loop_index(nest, n.place.loop))
+
+    def buffer(self, nest: StageNest) -> str:
+        """Where a stage's values are kept, as far as the caller does not give the array."""
+        dims = list(self.regions.get(nest.name, nest.stage.shape))
+        layout = f", laid out {' '.join(map(shown, nest.layout))}" if nest.layout is not None else ""
+        return f"buffer {nest.name}: {nest.stage.dtype}{dims} {nest.scope}{layout}"
+
+    def loops(self, nest: StageNest, position: int, depth: int) -> Iterator[str]:
+        """The loops of a stage from ``position`` on, and what stands inside them."""
+        if position == len(nest.loops):
+            yield _line(depth, self.statement(nest))
+            return
+        loop = nest.loops[position]
+        yield _line(depth, self.header(nest, loop))
+        followers = self.followers(nest)
+        if followers and followers[0].place.loop == loop.name:
+            yield _line(depth + 1, self.buffer(nest))
+        for kind in ("at", "after"):
+            if kind == "after":
+                yield from self.loops(nest, position + 1, depth + 1)
+            for other in self.nests.stages.values():
+                if (other.place.kind, other.place.stage, other.place.loop) == (kind, nest.name, loop.name):
+                    yield from self.stage(other, depth + 1)
+        first = next((n for n, other in enumerate(nest.loops) if other.reduce), None)
+        if position == first and not isinstance(nest.stage.body, Result):
+            yield from self.epilogue(nest, position, depth)
+
+    def epilogue(self, nest: StageNest, position: int, depth: int) -> Iterator[str]:
+        """What is done with the values of a reduction where it ends."""
+        inside = [f"{nest.name}.{shown(loop.name)}" for loop in nest.loops[position:] if not loop.reduce]
+        if inside:
+            yield _line(depth, f"for {', '.join(inside)}  # where the reduction ends")
+        body = rewrite(nest.stage.body, lambda e: self.accumulator(nest) if isinstance(e, Result) else None)
+        yield _line(depth + bool(inside), f"{self.element(nest)} = {text(body)}")
+
+    def header(self, nest: StageNest, loop: Loop) -> str:
+        """A loop's line."""
+        notes = [*self.meaning(nest, loop)]
+        if loop.reduce:
+            notes.append("reduction")
+        line = f"{_WORD[loop.kind]} {nest.name}.{shown(loop.name)} in {self.length(nest, loop.name)}"
+        return f"{line}  # {'; '.join(notes)}" if notes else line
+
+    # --- lengths ------------------------------------------------------------------------------------------------
+
+    def lengths(self, nest: StageNest) -> dict[str, int]:
+        """How many iterations each loop of a stage has, over the region computed of it."""
+        if nest.layout is not None and nest.name in self.regions:
+            length = dict(zip(nest.layout, self.regions[nest.name], strict=True))
+            for relation in reversed(nest.relations):
+                if isinstance(relation, Split):
+                    length[relation.parent] = length[relation.outer] * length[relation.inner]
+                else:
+                    inner = max(1, min(sizes(nest)[relation.inner], length[relation.fused]))
+                    length |= {relation.inner: inner, relation.outer: length[relation.fused] // inner}
+            return length
+        return sizes(nest, self.region(nest))
+
+    def region(self, nest: StageNest) -> tuple[int, ...] | None:
+        """The box computed of a stage in one go, if that is not its whole domain."""
+        if nest.place.kind == "at":
+            return self.regions.get(nest.name)
+        if nest.place.kind == "after":
+            host = self.nests.stages[nest.place.stage]
+            where = elementwise_map(self.nests, nest.stage, host.name)
+            if host.name in self.regions and where is not None:
+                length = self.lengths(host)
+                laid_out = [length[axis.name] for axis in host.stage.axes]
+                box = self.regions[host.name] if host.layout is None else laid_out
+                return tuple(box[where.index(n)] for n in range(len(nest.stage.axes)))
+        return None
+
+    def length(self, nest: StageNest, name: str) -> str:
+        """The length of a loop; with knobs in it as text."""
+        number = self.lengths(nest)[name]
+        for relation in nest.relations:
+            if isinstance(relation, Fuse):
+                if name == relation.fused and self.is_open(nest, name):
+                    return f"{self.length(nest, relation.outer)} * {self.length(nest, relation.inner)}"
+                continue
+            factor = self.factors.get((nest.name, relation.inner))
+            if name == relation.inner and factor is not None:
+                return str(factor)
+            if name == relation.outer and self.is_open(nest, name):
+                return f"{_closed(self.length(nest, relation.parent))} / {self.factor(nest, relation)}"
+        return str(number)
+
+    def factor(self, nest: StageNest, relation: Split) -> str:
+        """A split's factor where it is used: a knob by its name only, since its own loop shows the values."""
+        found = self.factors.get((nest.name, relation.inner))
+        return str(relation.factor) if found is None else _closed(_VALUES.sub("", str(found)))
+
+    def is_open(self, nest: StageNest, name: str) -> bool:
+        """Whether a loop's length depends on a knob."""
+        for relation in nest.relations:
+            if isinstance(relation, Fuse) and name == relation.fused:
+                return self.is_open(nest, relation.outer) or self.is_open(nest, relation.inner)
+            if isinstance(relation, Split) and name in (relation.outer, relation.inner):
+                own = (nest.name, relation.inner) in self.factors
+                return own or (name == relation.outer and self.is_open(nest, relation.parent))
+        return False
+
+    def meaning(self, nest: StageNest, loop: Loop) -> Iterator[str]:
+        """What a loop is to the axis it comes from: said at the outer half of a split, and at a fused loop."""
+        length = self.lengths(nest)
+        for relation in nest.relations:
+            if isinstance(relation, Fuse):
+                if relation.fused == loop.name or self.gone(nest, relation.fused, loop.name):
+                    inner = _closed(self.length(nest, relation.inner))
+                    outer, fused = shown(relation.outer), shown(relation.fused)
+                    yield f"{outer} = {fused} // {inner}, {shown(relation.inner)} = {fused} % {inner}"
+                continue
+            if relation.outer != loop.name and not self.gone(nest, relation.outer, loop.name):
+                continue
+            factor = self.factor(nest, relation)
+            if relation.outer.endswith(OUTER):
+                note = f"{factor} at a time"
+            else:
+                note = (
+                    f"{shown(relation.parent)} = {shown(relation.outer)}*{factor} + {shown(relation.inner)}"
+                )
+            whole = length[relation.parent]
+            rest = whole % min(relation.factor, max(1, whole))
+            known = not self.is_open(nest, relation.outer)
+            tail = f", tail {rest}" if rest and known else ""
+            named = f" ({relation.tail})" if (tail or not known) and relation.tail != "auto" else ""
+            yield note + tail + named
+
+    def gone(self, nest: StageNest, outer: str, loop: str) -> bool:
+        """Whether the outer half of a split was itself split or fused, and ``loop`` is the first of what it became."""
+        for relation in nest.relations:
+            if isinstance(relation, Split) and relation.parent == outer:
+                return relation.outer == loop or self.gone(nest, relation.outer, loop)
+            if isinstance(relation, Fuse) and outer in (relation.outer, relation.inner):
+                return relation.fused == loop or self.gone(nest, relation.fused, loop)
+        return False
+
+    # --- statements ---------------------------------------------------------------------------------------------
+
+    def element(self, nest: StageNest) -> str:
+        """The element of a stage that its loops are at."""
+        return f"{nest.name}[{', '.join(axis.name for axis in nest.stage.axes)}]"
+
+    def accumulator(self, nest: StageNest) -> Expr:
+        """An element of what a reduction with an epilogue accumulates in."""
+        assert nest.stage.reduce is not None
+        dtype = nest.stage.reduce.dtype
+        return Load(Input("acc", nest.stage.shape, dtype), nest.stage.axes, dtype)
+
+    def statement(self, nest: StageNest) -> str:
+        """What stands in the innermost loop."""
+        reduce = nest.stage.reduce
+        if reduce is None:
+            # After cache_write two things are called C: the array, and the buffer that is computed into.
+            array = next((a for a, writer in self.nests.outputs.items() if writer == nest.name), nest.name)
+            note = f"  # the output {array}" if array != nest.name else ""
+            return f"{self.element(nest)} = {text(nest.stage.body)}{note}"
+        target = self.element(nest) if isinstance(nest.stage.body, Result) else text(self.accumulator(nest))
+        if reduce.op in _UPDATE:
+            return f"{target} {_UPDATE[reduce.op]} {text(reduce.value)}"
+        return f"{target} = {reduce.op}({target}, {text(reduce.value)})"
+
+
+def _closed(content: str) -> str:
+    return f"({content})" if " " in content else content
+
+
+def _line(depth: int, content: str) -> str:
+    return "  " * depth + content
+
+
+def _open_factors(schedule: Schedule) -> Iterator[tuple[tuple[str, str], Knob | Derived]]:
+    """For splits whose factor is a knob: (stage, inner loop) -> the knob."""
+    nests = Nests.of(schedule.work)
+    for directive in schedule.directives:
+        full = directive.fill(schedule.witness)
+        if directive.kind in ("split", "vectorize") and not full.off:
+            stage, loop = find_loop(nests, full.get("loop"), directive.kind)
+            inner = full.get("names")[1] if directive.kind == "split" else f"{shown(loop.name)}.v"
+            factor = directive.get("factor" if directive.kind == "split" else "width")
+            if isinstance(factor, (Knob, Derived)):
+                yield (stage.name, inner), factor
+        if directive.kind == "tile":
+            for tile, filled_tile in zip(directive.get("tiles"), full.get("tiles"), strict=True):
+                if isinstance(tile[3], (Knob, Derived)):
+                    yield (full.get("stage"), filled_tile[2]), tile[3]
+        nests = full.applied(nests)

@@ -1,0 +1,197 @@
+"""Translating directives between two workloads that are equal but for their names.
+
+A record in a tuning log speaks in the names of the workload it was made for. The same formula may come back with other
+names, even the old ones swapped, so names are translated by what they stand for: the same directives are followed on
+both sides, and every name is looked up where it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from loopwright.sched.errors import ScheduleError
+from loopwright.sched.language import canonical
+from loopwright.sched.scheduling.address import LANES, find_loop, shown
+from loopwright.sched.scheduling.directives import Directive
+from loopwright.sched.scheduling.knobs import Knob
+
+if TYPE_CHECKING:
+    from loopwright.sched.language.workload import Workload
+    from loopwright.sched.scheduling.nest import Nests
+    from loopwright.sched.scheduling.schedule import Schedule
+
+
+def translate(directives: Sequence[Directive], theirs: Mapping[str, str], work: Workload) -> list[Directive]:
+    """The directives, written in the names ``theirs``, in the names of ``work``.
+
+    Args:
+        theirs: canonical position -> name, as another workload's ``names`` gave it.
+
+    Errors:
+        ScheduleError: ``theirs`` does not fit the workload, or the directives are illegal there.
+    """
+    mine = work.names
+    missing = [position for position in mine if not isinstance(theirs.get(position), str)]
+    if missing:
+        raise ScheduleError(f"schedule JSON: the names do not fit {work}: {', '.join(missing)} are missing")
+    return _Translator(theirs, work, directives).translated()
+
+
+def renamed(work: Workload, names: Mapping[str, str]) -> Workload:
+    """The same workload in other names."""
+    from loopwright.sched.language.workload import Workload
+
+    place = {name: position for position, name in work.names.items() if "." not in position}
+    where = {id(tensor): place[tensor.name] for tensor in (*work.inputs, *work.stages)}
+    for n, stage in enumerate(work.stages):
+        where |= {id(axis): f"s{n}.a{m}" for m, axis in enumerate(stage.axes)}
+        where |= {id(axis): f"s{n}.r{m}" for m, axis in enumerate(stage.reduce_axes)}
+
+    def name(thing: Any) -> str:
+        return names[where[id(thing)]]
+
+    data = {
+        "name": work.name,
+        "args": {},
+        "inputs": [[name(t), list(t.shape), t.dtype] for t in work.inputs],
+        "stages": [canonical.stage_to_json(stage, name) for stage in work.stages],
+        "outputs": [name(stage) for stage in work.outputs],
+    }
+    return Workload.from_json(data)
+
+
+class _Translator:
+    """Follows the directives on both workloads. ``loops`` maps, for each of their stages, their loop names to ours."""
+
+    def __init__(self, theirs: Mapping[str, str], work: Workload, directives: Sequence[Directive]) -> None:
+        from loopwright.sched.scheduling.schedule import Schedule
+
+        self.directives = directives
+        self.their: Schedule = Schedule(renamed(work, theirs))
+        self.mine: Schedule = Schedule(work)
+        self.tensors: dict[str, str] = {}
+        self.loops: dict[str, dict[str, str]] = {}
+        self.knobs: dict[str, Knob] = {}
+        for position, name in work.names.items():
+            stage, _, axis = position.partition(".")
+            if axis:
+                self.loops[theirs[stage]][theirs[position]] = name
+            else:
+                self.tensors[theirs[position]] = name
+                self.loops[theirs[position]] = {}
+
+    def translated(self) -> list[Directive]:
+        """All directives, one after the other."""
+        for directive in self.directives:
+            known = set(self.their.nests.stages)
+            mine_known = set(self.mine.nests.stages)
+            args = {name: self.argument(directive, name, value) for name, value in directive.args}
+            if directive.kind in ("cache_read", "cache_write"):
+                args["name"] = self.copy_name(directive)
+            self.their = self.their.add(directive)
+            self.mine = self.mine.add(Directive.of(directive.kind, args))
+            for stage in set(self.their.nests.stages) - known:
+                (ours,) = set(self.mine.nests.stages) - mine_known
+                self.pair(stage, ours)
+        return list(self.mine.directives)
+
+    def pair(self, theirs: str, ours: str) -> None:
+        """A new copy stage: its axes correspond one by one."""
+        pairs = zip(_axes(self.their.nests, theirs), _axes(self.mine.nests, ours), strict=True)
+        self.tensors[theirs] = ours
+        self.loops[theirs] = dict(pairs)
+
+    def argument(self, directive: Directive, name: str, value: Any) -> Any:
+        """One argument, by what it stands for in its directive."""
+        if value is None or (name == "name" and directive.kind != "fuse"):
+            return value
+        stage = self.known(directive)
+        match name:
+            case "loop" | "at" | "outer" | "inner":
+                return self.each(value, self.address)
+            case "stage" | "tensor":
+                return self.each(value, self.tensor)
+            case "consumers":
+                return tuple(self.each(item, self.tensor) for item in value)
+            case "order":
+                return self.each(value, lambda text: " ".join(self.loop(stage, x) for x in text.split()))
+            case "names":
+                return tuple(self.each(item, lambda text: self.loop(stage, text)) for item in value)
+            case "name":
+                return self.each(value, lambda text: self.loop(stage, text))
+            case "tiles":
+                return tuple(
+                    (*(self.each(x, lambda text: self.loop(stage, text)) for x in t[:3]), *t[3:])
+                    for t in value
+                )
+        return value
+
+    def known(self, directive: Directive) -> str:
+        """Their name of the stage whose loops a directive speaks of."""
+        value = directive.get("loop") or directive.get("outer") or directive.get("stage")
+        if isinstance(value, Knob):
+            value = value.values[0]
+        if not isinstance(value, str):
+            return ""
+        if value in self.their.nests.stages:
+            return value
+        return (
+            find_loop(self.their.nests, value, f"{directive.kind} {value}")[0].name if "." in value else value
+        )
+
+    def each(self, value: Any, change: Any) -> Any:
+        """Change a text, or every text a knob may choose."""
+        if isinstance(value, tuple):
+            return tuple(self.each(item, change) for item in value)
+        if isinstance(value, str):
+            return change(value)
+        if not isinstance(value, Knob):
+            return value
+        changed = Knob(value.name, tuple(change(v) if isinstance(v, str) else v for v in value.values))
+        if self.knobs.setdefault(value.name, changed) != changed:
+            raise ScheduleError(
+                f"knob {value.name}: it names different things in different directives, and cannot be translated to other names"
+            )
+        return changed
+
+    def tensor(self, name: str) -> str:
+        """Our name of a tensor; one we do not know is left for the checks to refuse."""
+        return self.tensors.get(name, name)
+
+    def address(self, address: str) -> str:
+        """Our address of one of their loops."""
+        nest, loop = find_loop(self.their.nests, address, f"loop {address}")
+        return f"{self.tensor(nest.name)}.{self.loop(nest.name, shown(loop.name))}"
+
+    def loop(self, stage: str, name: str) -> str:
+        """Our name of one of their loops. One that the user made up is kept, unless it is an axis of ours."""
+        known = self.loops.get(stage, {})
+        if name in known:
+            return known[name]
+        if name.endswith(LANES):
+            return self.loop(stage, name.removesuffix(LANES)) + LANES
+        ours = name
+        while ours in known.values():
+            ours += "_"
+        known[name] = ours
+        return ours
+
+    def copy_name(self, directive: Directive) -> Any:
+        """A copy's name, written out: the default is made of the tensor's, which may be another here."""
+        name = directive.get("name")
+        if name is None:
+            tensor, scope = directive.get("tensor") or directive.get("stage"), directive.get("scope")
+            default = "global" if directive.kind == "cache_read" else "local"
+            if isinstance(tensor, Knob) or isinstance(scope, Knob):
+                return None
+            name = f"{tensor}_{scope or default}"
+        if not isinstance(name, str):
+            return name
+        while self.mine.nests.tensor(name) is not None:
+            name += "_"
+        return name
+
+
+def _axes(nests: Nests, stage: str) -> list[str]:
+    return [axis.name for axis in nests.stages[stage].stage.axes]
