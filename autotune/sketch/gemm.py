@@ -19,23 +19,28 @@ from loopwright.sched.scheduling.knobs import Knob
 from loopwright.sched.scheduling.schedule import Schedule
 
 Array = np.ndarray[Any, Any]
+DEPTHS = (96, 128, 192, 256, 320, 384, 512, 768)
 SHARINGS: tuple[Sharing, ...] = ("columns", "rows", "both")
 
 
 def gemm_sketches(base: Schedule, roles: Roles, target: Target) -> Iterator[Sketch]:
-    """A sketch for each way to pack and to share out the work."""
+    """A sketch for each way to pack, to block the reduction, and to share out the work."""
     for packing in _packings(roles):
-        for sharing in SHARINGS:
-            knobs = _knobs(roles, target)
-            order = f"{roles.stage.name}.order"
-            plan = GemmPlan(**knobs, packing=packing, sharing=sharing, order=order)
-            try:
-                schedule = gemm(base, roles, plan)
-            except ScheduleError:
-                continue
-            rules = (_fits_registers(roles, target), _reaches_cores(roles, target, sharing))
-            seeds = tuple({**_seed(roles, target), order: text} for text in schedule.knobs[order].values)
-            yield Sketch(f"gemm, {packing} packed, {sharing} shared", schedule, rules, seeds)
+        for depth in _depths(roles, packing):
+            for sharing in SHARINGS:
+                order = f"{roles.stage.name}.order"
+                plan = GemmPlan(
+                    **_knobs(roles, target), depth=depth, packing=packing, sharing=sharing, order=order
+                )
+                try:
+                    schedule = gemm(base, roles, plan)
+                except ScheduleError:
+                    continue
+                rules = (_fits_registers(roles, target), _reaches_cores(roles, target, sharing))
+                seed = _seed(roles, target) | ({} if depth is None else {depth.name: _middle(depth)})
+                seeds = tuple({**seed, order: text} for text in schedule.knobs[order].values)
+                blocked = "" if depth is None else ", reduction blocked"
+                yield Sketch(f"gemm, {packing} packed, {sharing} shared{blocked}", schedule, rules, seeds)
 
 
 def _packings(roles: Roles) -> tuple[Packing, ...]:
@@ -43,6 +48,19 @@ def _packings(roles: Roles) -> tuple[Packing, ...]:
     if not can:
         return ("none",)
     return ("block", "root") if roles.pack else ("none", "block", "root")
+
+
+def _depths(roles: Roles, packing: Packing) -> list[Knob | None]:
+    """No block of the reduction; and a choice of blocks where it is long and what a block reads is packed."""
+    extent = roles.reduce[-1].extent if roles.reduce else 1
+    values = tuple(n for n in DEPTHS if 2 * n <= extent)
+    if packing == "none" or len(values) < 2:
+        return [None]
+    return [None, Knob(f"{roles.stage.name}.depth", values)]
+
+
+def _middle(knob: Knob) -> Any:
+    return knob.values[len(knob.values) // 2]
 
 
 def knob_names(roles: Roles) -> dict[str, str]:

@@ -26,6 +26,8 @@ class GemmPlan:
         rows, columns: the register tile. ``columns`` are elements of the vector axis.
         row_tiles, column_tiles: register tiles in a cache block.
         unroll: reduction steps written out.
+        depth: reduction steps in a block, None for all of them at once. A block of the packed operand then stays in the
+            cache while all rows of the block pass by; partial sums are kept in the output.
         packing: copy the vectorized operand into the order it is read in: not at all, all of it first, or each block of
             columns where it is used.
         sharing: what the cores divide among themselves: blocks of rows, of columns, or both together.
@@ -37,6 +39,7 @@ class GemmPlan:
     row_tiles: Number
     column_tiles: Number
     unroll: Number
+    depth: Number | None = None
     packing: Packing = "none"
     sharing: Sharing = "columns"
     order: str = "columns"
@@ -62,6 +65,7 @@ class _Gemm:
         self.column_block, self.column_in = names.pair(self.columns, "o", "b")
         self.steps = [axis.name for axis in roles.reduce]
         self.deep, self.unrolled = names.pair(self.steps[-1], "o", "u") if self.steps else ("", "")
+        self.deep_block, self.deep_in = names.pair(self.steps[-1], "d", "s") if self.steps else ("", "")
         self.shared = names.new("p")
         self.names = names
 
@@ -73,7 +77,10 @@ class _Gemm:
         s = s.split(f"{stage}.{self.columns}", (self.column_tile, self.lane), plan.columns)
         blocks = (self.column_block, self.column_in)
         s = s.split(f"{stage}.{self.column_tile}", blocks, plan.column_tiles, WHOLE)
-        s = s.split(f"{stage}.{self.steps[-1]}", (self.deep, self.unrolled), plan.unroll)
+        steps = self.steps[-1]
+        if plan.depth is not None:
+            s, steps = s.split(f"{stage}.{steps}", (self.deep_block, self.deep_in), plan.depth), self.deep_in
+        s = s.split(f"{stage}.{steps}", (self.deep, self.unrolled), plan.unroll)
         s = s.reorder(stage, self._order())
         s = s.reorder(stage, self._tile_order())
         s, outermost, block = self._fused(s)
@@ -96,6 +103,8 @@ class _Gemm:
         if self.plan.sharing == "columns":
             blocks.reverse()
         tiles = [self.row_in, self.column_in]
+        if self.plan.depth is not None:
+            blocks.insert(1 if self.plan.sharing == "columns" else 2, self.deep_block)
         rest = [*self.steps[:-1], self.deep, self.unrolled, self.row, self.lane]
         ones = [axis.name for axis in self.roles.stage.all_axes if axis.extent == 1]
         return " ".join([*ones, *outside, *blocks, *tiles, *rest])
@@ -117,6 +126,8 @@ class _Gemm:
             s = s.fuse(f"{self.stage}.{outermost}", f"{self.stage}.{loop}", name)
             outermost = name
         whole = outermost if self.column_block in shared else self.column_block
+        if self.plan.depth is not None:
+            whole = self.deep_block
         return s, outermost, whole
 
     def _packed(self) -> list[Operand]:
