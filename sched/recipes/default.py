@@ -16,6 +16,8 @@ from loopwright.sched.scheduling.schedule import Schedule
 
 # Below this many innermost iterations, waking the other cores takes longer than they save.
 WORTH_SHARING = 20_000
+# A reduction of so many steps is done in blocks, that what is packed for it stays in the cache.
+LONG, BLOCK = 1024, 256
 
 
 def default_schedule(work: Workload, target: Target) -> Schedule:
@@ -105,8 +107,9 @@ def gemm_plan(roles: Roles, target: Target) -> GemmPlan:
     batches = 1
     for axis in roles.outer:
         batches *= axis.extent
-    depth = 1
-    for axis in roles.reduce:
+    blocked = bool(roles.reduce) and roles.reduce[-1].extent >= LONG
+    depth = BLOCK if blocked else 1
+    for axis in roles.reduce[:-1] if blocked else roles.reduce:
         depth *= axis.extent
     itemsize = dtypes.itemsize(roles.stage.dtype)
     # A block of columns stays in the second cache while all rows pass by.
@@ -124,7 +127,17 @@ def gemm_plan(roles: Roles, target: Target) -> GemmPlan:
         )
     needs = bool(roles.pack)
     packing: Packing = "block" if needs or (roles.rows.extent >= 4 * rows and column_tiles > 1) else "none"
-    return GemmPlan(rows, columns, row_block, column_block, 4, packing, sharing, "rows")
+    return GemmPlan(
+        rows=rows,
+        columns=columns,
+        row_tiles=row_block,
+        column_tiles=column_block,
+        unroll=4,
+        depth=BLOCK if blocked and packing == "block" else None,
+        packing=packing,
+        sharing=sharing,
+        order="rows",
+    )
 
 
 def register_tile(roles: Roles, target: Target) -> tuple[int, int]:
