@@ -151,9 +151,9 @@ def register_tile(roles: Roles, target: Target) -> tuple[int, int]:
     extent = roles.rows.extent
     if extent <= most:
         return extent, columns
-    # Of the tall tiles take the one that leaves the fewest rows over.
+    # Of the tall tiles take the one that leaves few rows over; a lower one makes less of what it loads.
     return min(
-        range(max(1, most - 2), most + 1), key=lambda rows: (-(-extent // rows) * rows, -rows)
+        range(max(1, most - 2), most + 1), key=lambda rows: -(-extent // rows) * rows * (1 + 1 / rows)
     ), columns
 
 
