@@ -12,6 +12,7 @@ from loopwright.sched.language.expr import Axis, Call
 from loopwright.sched.language.expr import walk as walk_expr
 from loopwright.sched.lowering.prepare import Definition
 from loopwright.sched.runtime.target import Target
+from loopwright.sched.scheduling.nest import Loop
 
 
 @dataclass
@@ -58,7 +59,7 @@ def stage_cost(
     vector = next((loop.name for loop in nest.loops if loop.kind == "vectorize"), None)
     lanes = shape.extent[vector] if vector else np.asarray(1)
     vectors = -(-lanes // native) if vector else np.asarray(1)
-    first = next((n for n, loop in enumerate(nest.loops) if loop.reduce), len(nest.loops))
+    first = _accumulating_from(nest.loops)
     tile = [loop.name for loop in nest.loops[first:] if not loop.reduce and loop.name != vector]
     vector_inside = vector is not None and vector in shape.leaves[first:]
     chains = shape.product(tile) * (vectors if vector_inside else 1)
@@ -68,7 +69,7 @@ def stage_cost(
     operations = bodies * vectors * work
     inner = frozenset(shape.leaves[first:]) if first < len(nest.loops) else frozenset(shape.leaves[-1:])
     reducing = [loop.name for loop in nest.loops if loop.reduce]
-    steps_of_reduction = shape.product(reducing)
+    steps = shape.product([loop.name for loop in nest.loops[first:] if loop.reduce])
     fetches: Array = np.asarray(0.0)
     gathers: Array = np.asarray(0.0)
     for access in accesses:
@@ -79,7 +80,7 @@ def stage_cost(
     outside = shape.product(
         [loop.name for loop in nest.loops[:first] if loop.name != vector or vector_inside]
     )
-    total = outside * steps_of_reduction
+    total = outside * steps
     needed = _product([np.asarray(float(axis.extent)) for axis in definition.stage.axes]) * 1.0
     computed = shape.product([n for n in shape.leaves if n not in reducing])
     return StageCost(
@@ -97,8 +98,22 @@ def stage_cost(
         waste=np.maximum(computed / np.maximum(needed, 1.0), 1.0)
         * (vectors * native / lanes if vector else 1.0),
         gathers=gathers / np.maximum(fetches, 1e-9),
-        stores=bodies / np.maximum(steps_of_reduction, 1) * vectors,
+        stores=bodies / np.maximum(steps, 1) * vectors,
     )
+
+
+def _accumulating_from(loops: tuple[Loop, ...]) -> int:
+    """Where the innermost run of a reduction begins: the spatial loops inside it are the accumulators.
+
+    With a blocked reduction that is the block's inner loop, not the loop over blocks: between the two stand the loops over
+    register tiles, and partial sums wait in memory.
+    """
+    reducing = [n for n, loop in enumerate(loops) if loop.reduce]
+    if not reducing:
+        return len(loops)
+    between = [n for n, loop in enumerate(loops) if not loop.reduce and loop.kind == "serial"]
+    between = [n for n in between if n < reducing[-1]]
+    return next(n for n in reducing if not between or n > between[-1])
 
 
 def _widest(definition: Definition) -> str:
