@@ -264,7 +264,7 @@ def test_translated_schedules_compute_the_same(name: str, data: st.DataObject) -
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_every_refusal_names_directive_and_loop(name: str, data: st.DataObject) -> None:
     """Whatever is written, it is taken or refused by ScheduleError, in a few lines that begin with what was asked."""
