@@ -101,8 +101,11 @@ class Frame:
         return split.tail == "pad" and self.phase != "post" and self._padded(split.parent)
 
     def _padded(self, name: str) -> bool:
+        # A stage without a reduction only grows with its reader: to what is read, no multiple of its own factors.
         d = self.definition
-        return any(a.name == name and run != a.extent for a, run in zip(d.axes, d.run, strict=True))
+        return d.value is not None and any(
+            a.name == name and run != a.extent for a, run in zip(d.axes, d.run, strict=True)
+        )
 
     def _axis_extent(self, name: str) -> int:
         for axis, span in zip(self.definition.axes, self.box, strict=True):

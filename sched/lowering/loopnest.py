@@ -21,6 +21,7 @@ from loopwright.sched.lowering.reduction import Reduction
 from loopwright.sched.lowering.stmt import Alloc, Buffer, For, If, Let, Program, Seq, Stmt, Store, seq
 from loopwright.sched.lowering.storage import Storage, stored_in
 from loopwright.sched.scheduling.nest import Loop, Nests, Split, StageNest
+from loopwright.sched.scheduling.placement import read_outside
 
 Body = Callable[[Frame], Stmt]
 
@@ -104,15 +105,20 @@ class Builder:
         """Compute ``box`` of a stage; its buffer is made here unless it has one already, or a later loop makes it."""
         definition = self.definitions[nest.name]
         frame = Frame(nest, definition, box)
-        made: Stmt | None = None
-        if nest.name not in self.storage and not self._after(nest.name):
+        after = self._after(nest.name)
+        made: list[Stmt] = []
+        if nest.name not in self.storage and (not after or read_outside(self.nests, nest.name, nest.name)):
             sizes = full(definition.sizes) if nest.place.kind == "root" else box
-            made = self._make_storage(frame, sizes)
+            made.append(self._make_storage(frame, sizes))
+        for other in after:
+            if other.name not in self.storage and read_outside(self.nests, other.name, nest.name):
+                whole = full(self.definitions[other.name].sizes)
+                made.append(self._make_storage(Frame(other, self.definitions[other.name], whole), whole))
         limits = [
             (axis, axis.extent) for axis, span in zip(definition.axes, box, strict=True)
             if nest.place.kind == "after" and overhangs(span, axis.extent)
         ]  # fmt: skip
-        return seq(made, self._loops(frame, 0, limits))
+        return seq(*made, self._loops(frame, 0, limits))
 
     def _make_storage(self, frame: Frame, box: Box) -> Alloc:
         self.storage[frame.nest.name] = stored_in(frame, box)

@@ -15,7 +15,7 @@ from loopwright.sched.language.interval import index_range
 from loopwright.sched.language.stage import Stage, Tensor
 from loopwright.sched.language.workload import stage_exprs
 from loopwright.sched.lowering.affine import number
-from loopwright.sched.scheduling.nest import Nests, Split, StageNest
+from loopwright.sched.scheduling.nest import Fuse, Nests, Split, StageNest
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,28 @@ def _padded_run(nest: StageNest) -> tuple[int, ...]:
 
     Only a reduction's accumulators are padded; a stage without one has nothing to gain, its pad is a peel.
     """
-    factors = {r.parent: r.factor for r in nest.relations if isinstance(r, Split) and r.tail == "pad"}
+    factors = {
+        r.parent: r.factor
+        for r in nest.relations
+        if isinstance(r, Split) and r.tail == "pad" and not _fused_later(nest, {r.outer, r.inner})
+    }
     if nest.stage.reduce is None or nest.place.kind != "root":
         return nest.stage.shape
     return tuple(
         -(-axis.extent // factors.get(axis.name, 1)) * factors.get(axis.name, 1) for axis in nest.stage.axes
     )
+
+
+def _fused_later(nest: StageNest, loops: set[str]) -> bool:
+    """Whether one of ``loops``, or of what they are split into, is fused: accumulators are counted by fused loops, which
+    must then be as long where they are stored as where they are computed."""
+    for relation in nest.relations:
+        if isinstance(relation, Fuse):
+            if {relation.outer, relation.inner} & loops:
+                return True
+        elif relation.parent in loops:
+            loops = loops | {relation.outer, relation.inner}
+    return False
 
 
 def _pad_producers(nests: Nests, found: dict[str, Definition]) -> None:

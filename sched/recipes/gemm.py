@@ -12,8 +12,6 @@ from loopwright.sched.scheduling.nest import Nests
 from loopwright.sched.scheduling.schedule import Schedule
 
 Number = Any  # an int, a knob, or arithmetic on knobs
-# Tiles are counted outside the reduction, where asking whether there is one more costs nothing; peeling would double the code.
-WHOLE = "guard"
 Packing = Literal["none", "root", "block"]
 Sharing = Literal["rows", "columns", "both"]
 
@@ -73,10 +71,10 @@ class _Gemm:
         """The whole recipe."""
         s, plan, stage = self.schedule, self.plan, self.stage
         s = s.split(f"{stage}.{self.rows}", (self.row_tile, self.row), plan.rows)
-        s = s.split(f"{stage}.{self.row_tile}", (self.row_block, self.row_in), plan.row_tiles, WHOLE)
+        s = s.split(f"{stage}.{self.row_tile}", (self.row_block, self.row_in), plan.row_tiles)
         s = s.split(f"{stage}.{self.columns}", (self.column_tile, self.lane), plan.columns)
         blocks = (self.column_block, self.column_in)
-        s = s.split(f"{stage}.{self.column_tile}", blocks, plan.column_tiles, WHOLE)
+        s = s.split(f"{stage}.{self.column_tile}", blocks, plan.column_tiles)
         steps = self.steps[-1]
         if plan.depth is not None:
             s, steps = s.split(f"{stage}.{steps}", (self.deep_block, self.deep_in), plan.depth), self.deep_in

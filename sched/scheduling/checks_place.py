@@ -44,9 +44,8 @@ def check_places(where: str, nests: Nests) -> None:
     for name in nests.outputs.values():
         check_output_whole(where, nests, name, paths[name])
     edges = [(a, b) for b in paths for a in all_reads(nests, b)]
-    followed = {nest.place.stage: nest.name for nest in placed if nest.place.kind == "after"}
     for producer, consumer in edges:
-        check_available(where, nests, paths, followed, producer, consumer)
+        check_available(where, nests, paths, producer, consumer)
     check_order_exists(where, paths, edges)
 
 
@@ -128,10 +127,6 @@ def check_completes(where: str, nests: Nests, nest: StageNest) -> None:
 def check_elementwise(where: str, nests: Nests, nest: StageNest) -> None:
     """What follows a stage inside its loops reads just the elements that are ready."""
     host = nests.stages[nest.place.stage]
-    if host.name in nests.outputs.values():
-        raise ScheduleError(
-            f"{where}: {host.name} is an output, and stored whole;\nonly what is not an output can be completed inside its loops"
-        )
     if nest.stage.reduce is not None:
         raise ScheduleError(
             f"{where}: {nest.name} has a reduction of its own; only an elementwise stage can follow {host.name} inside its loops"
@@ -152,16 +147,14 @@ def check_available(
     where: str,
     nests: Nests,
     paths: dict[str, tuple[Step, ...]],
-    followed: dict[str, str],
     producer: str,
     consumer: str,
 ) -> None:
     """Where ``consumer`` runs, what it reads of ``producer`` has been computed and is still stored."""
     name, target = producer, consumer
     steps = paths[target]
-    if producer in followed:
-        check_stored(where, nests, followed[producer], producer, consumer)
-    elif any(step.stage == producer for step in steps):
+    within = next((step for step in steps if step.stage == producer), None)
+    if within is not None and (within.kind != "after" or nests.stages[consumer].place.stage != producer):
         raise ScheduleError(
             f"{where}: {consumer} reads {producer} and would run inside its loops, before it is complete"
         )
@@ -172,7 +165,6 @@ def check_available(
         if inside is not None:
             _after_sibling(where, nests, paths, producer, name, target, inside)
             return
-        check_follower_read(where, nests, producer, target, host)
         name = host
     place = nests.stages[name].place
     if place.kind != "at":
@@ -198,25 +190,6 @@ def check_output_whole(where: str, nests: Nests, name: str, steps: tuple[Step, .
                 f"{where}: {name} is an output, and would be computed with {inner} inside {_spot(nests.stages[inner])}; "
                 f"leave {inner} at root"
             )
-
-
-def check_follower_read(where: str, nests: Nests, producer: str, consumer: str, host: str) -> None:
-    """What follows a stage inside its loops is stored there too, unless it is an output."""
-    if producer not in nests.outputs.values():
-        raise ScheduleError(
-            f"{where}: {producer} would follow {host} inside its loops, and be stored there only, "
-            f"but {consumer} reads it outside;\nleave {producer} at root"
-        )
-
-
-def check_stored(where: str, nests: Nests, follower: str, producer: str, consumer: str) -> None:
-    """A stage with others at the end of its loops is stored inside these loops: only those others can read it."""
-    place = nests.stages[consumer].place
-    if place.kind != "after" or place.stage != producer:
-        raise ScheduleError(
-            f"{where}: {consumer} reads {producer} as well, which {follower} completes inside its loops; "
-            f"{producer} is not stored beyond them.\nLeave {follower} at root"
-        )
 
 
 def _after_sibling(
@@ -274,7 +247,7 @@ def check_order_exists(where: str, paths: dict[str, tuple[Step, ...]], edges: li
         if name in trail:
             both = trail[trail.index(name) :]
             raise ScheduleError(
-                f"{where}: {' and '.join(both)} would each have to be complete before the other; "
+                f"{where}: {' and '.join(both)} would each have to be complete before the other;\n"
                 "compute one of the stages between them elsewhere"
             )
         if name not in done:

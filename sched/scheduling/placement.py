@@ -102,6 +102,21 @@ def all_reads(nests: Nests, name: str) -> list[str]:
     return [other for other in nests.stages if other in inner or other in body]
 
 
+def read_outside(nests: Nests, name: str, host: str) -> bool:
+    """Whether a stage is read by one that is not computed inside the loops of ``host``."""
+    return any(
+        name in all_reads(nests, other) and not inside(nests, other, host)
+        for other, nest in nests.stages.items()
+        if nest.place.kind != "inline"
+    )
+
+
+def inside(nests: Nests, name: str, host: str) -> bool:
+    """Whether a stage is computed inside the loops of ``host``."""
+    place = nests.stages[name].place
+    return place.kind in ("at", "after") and (place.stage == host or inside(nests, place.stage, host))
+
+
 def _expanded(nests: Nests, names: frozenset[str]) -> set[str]:
     found: set[str] = set()
     for name in names:

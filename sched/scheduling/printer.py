@@ -19,7 +19,7 @@ from loopwright.sched.scheduling.address import OUTER, find_loop, loop_index, sh
 from loopwright.sched.scheduling.checks import sizes
 from loopwright.sched.scheduling.knobs import Derived, Knob
 from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, Split, StageNest
-from loopwright.sched.scheduling.placement import all_reads, elementwise_map
+from loopwright.sched.scheduling.placement import all_reads, elementwise_map, read_outside
 
 if TYPE_CHECKING:
     from loopwright.sched.scheduling.schedule import Schedule
@@ -91,9 +91,16 @@ class _Printer:
     # --- stages and loops ---------------------------------------------------------------------------------------
 
     def stage(self, nest: StageNest, depth: int) -> Iterator[str]:
-        """A stage: its buffer, then its loops."""
-        if nest.name not in self.nests.outputs.values() and not self.followers(nest):
-            yield _line(depth, self.buffer(nest))
+        """A stage: its buffer and those of stages that follow it but are read elsewhere too; then its loops."""
+        followers = self.followers(nest)
+        kept = [other for other in followers if self.outlives(other, nest)]
+        in_loop = bool(followers) and not self.outlives(nest, nest)
+        before = nest.place.kind == "after" and self.outlives(nest, self.nests.stages[nest.place.stage])
+        if not in_loop and not before:
+            kept.insert(0, nest)
+        for other in kept:
+            if other.name not in self.nests.outputs.values():
+                yield _line(depth, self.buffer(other))
         yield from self.loops(nest, 0, depth)
 
     def followers(self, nest: StageNest) -> list[StageNest]:
@@ -102,6 +109,10 @@ class _Printer:
             n for n in self.nests.stages.values() if n.place.kind == "after" and n.place.stage == nest.name
         ]
         return sorted(found, key=lambda n: loop_index(nest, n.place.loop))
+
+    def outlives(self, nest: StageNest, host: StageNest) -> bool:
+        """Whether a stage is stored beyond the loops of ``host``, since others read it."""
+        return read_outside(self.nests, nest.name, host.name)
 
     def buffer(self, nest: StageNest) -> str:
         """Where a stage's values are kept, as far as the caller does not give the array."""
@@ -117,7 +128,8 @@ class _Printer:
         loop = nest.loops[position]
         yield _line(depth, self.header(nest, loop))
         followers = self.followers(nest)
-        if followers and followers[0].place.loop == loop.name:
+        here = followers and followers[0].place.loop == loop.name and not self.outlives(nest, nest)
+        if here and nest.name not in self.nests.outputs.values():
             yield _line(depth + 1, self.buffer(nest))
         for kind in ("at", "after"):
             if kind == "after":

@@ -22,6 +22,7 @@ from tests.sched.workloads import (
     dense_apart,
     matmul,
     pooled,
+    residual,
     softmax,
     stats,
     turned,
@@ -171,6 +172,33 @@ def test_reverse_compute_at() -> None:
         computes(base.reverse_compute_at("out", f"acc.{at}"))
     computes(base.reorder("acc", "io jo k ii ji").reverse_compute_at("out", "acc.jo").vectorize("out.j", 4))
     computes(turned(6, 9).schedule().split("u.i", ("io", "ii"), 4).reverse_compute_at("v", "u.io"))
+
+
+def test_what_follows_inside_loops_may_be_read_elsewhere_too() -> None:
+    two = residual(11, 5).schedule().split("s.i", ("io", "ii"), 4).reverse_compute_at("t", "s.io")
+    computes(two)
+    computes(two.reverse_compute_at("u", "s.io").vectorize("u.i", 4))
+    computes(stats(6, 7).schedule().reverse_compute_at("shifted", "rows.r"))
+    computes(blur(13, 19).schedule().cache_write("bx", at="bx.y").vectorize("bx_local.x", 8).parallel("bx.y"))
+    computes(chain(7, 12).schedule().reverse_compute_at("c", "b.i").compute_at("b", "d.i"))
+
+
+def test_padding_is_counted_alike_everywhere() -> None:
+    fused = (
+        matmul(9, 11, 6)
+        .schedule()
+        .tile("C", i=("io", "ii", 5), j=("jo", "ji", 2), tail="pad")
+        .fuse("C.ii", "C.ji", name="f")
+    )
+    computes(fused.reorder("C", "jo io k f"))
+    # A producer that grows with its padded reader, and is split with padding itself.
+    both = (
+        pooled(11)
+        .schedule()
+        .split("p.i", ("io", "ii"), 16, tail="pad")
+        .split("sq.i", ("so", "si"), 16, tail="pad")
+    )
+    computes(both.parallel("sq.si"))
 
 
 def test_compute_inline() -> None:
