@@ -26,6 +26,8 @@ Array = np.ndarray[Any, Any]
 Rule = Callable[[Mapping[str, Array]], Array]
 # A space of at most this many points is listed when it comes to its last ones.
 LISTABLE = 200_000
+# Rules may allow only a small part of the combinations: so many are drawn for one that is wanted, and so many moves tried.
+DRAWS, MOVES = 16, 4
 
 
 class Point(NamedTuple):
@@ -155,28 +157,43 @@ class SearchSpace:
 
     def sample(self, rng: np.random.Generator, count: int) -> list[Point]:
         """Random legal points, perhaps fewer than ``count``; every sketch is as likely as another."""
+        shares = np.bincount(rng.integers(0, len(self.sketches), max(count, 0)), minlength=len(self.sketches))
         found: list[Point] = []
-        for _ in range(6):
-            missing = count - len(found)
-            if missing <= 0:
-                break
-            numbers = rng.integers(0, len(self.sketches), 2 * missing)
-            drawn = [Point(int(n), self._random_choice(rng, int(n))) for n in numbers]
-            good = self._allowed(drawn)
-            found += [p for p, ok in zip(drawn, good, strict=True) if ok and p not in self._illegal][:missing]
-        return found
+        for number, share in enumerate(shares.tolist()):
+            if share:
+                found += self._sample_sketch(rng, number, share)
+        return [found[n] for n in rng.permutation(len(found))]
 
-    def _random_choice(self, rng: np.random.Generator, number: int) -> tuple[int, ...]:
-        sizes = self.sketches[number].sizes
-        return tuple(int(x * size) for x, size in zip(rng.random(len(sizes)), sizes, strict=True))
+    def _sample_sketch(self, rng: np.random.Generator, number: int, count: int) -> list[Point]:
+        sketch = self.sketches[number]
+        found: list[Point] = []
+        for _ in range(4):
+            drawn = (rng.random((DRAWS * count, len(sketch.sizes))) * np.array(sketch.sizes)).astype(np.int64)
+            for row in drawn[sketch.allowed(drawn)].tolist():
+                point = Point(number, tuple(row))
+                if point not in self._illegal:
+                    found.append(point)
+                if len(found) == count:
+                    return found
+        return found
 
     def neighbours(self, rng: np.random.Generator, points: Sequence[Point]) -> list[Point]:
         """For each point another one near it: a knob one step on, a knob anywhere, or another sketch with the same knobs."""
-        moved = [self._move(rng, point) for point in points]
-        good = self._allowed(moved)
-        return [
-            q if ok and q not in self._illegal else p for p, q, ok in zip(points, moved, good, strict=True)
-        ]
+        moved = list(points)
+        waiting = list(range(len(points)))
+        for _ in range(MOVES):
+            tried = [self._move(rng, points[n]) for n in waiting]
+            good = self._allowed(tried)
+            left = []
+            for n, point, ok in zip(waiting, tried, good, strict=True):
+                if ok and point not in self._illegal:
+                    moved[n] = point
+                else:
+                    left.append(n)
+            waiting = left
+            if not waiting:
+                break
+        return moved
 
     def _move(self, rng: np.random.Generator, point: Point) -> Point:
         sizes = self.sketches[point.space].sizes
@@ -198,7 +215,7 @@ class SearchSpace:
         """The same values in another sketch, where it has them; the rest at random."""
         number = int(rng.random() * len(self.sketches))
         old = self.sketches[point.space].chosen(point.choice)
-        choice = list(self._random_choice(rng, number))
+        choice = [int(rng.random() * size) for size in self.sketches[number].sizes]
         for n, (name, values) in enumerate(self.sketches[number].knobs.items()):
             if name in old and old[name] in values:
                 choice[n] = values.index(old[name])

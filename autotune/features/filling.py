@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from loopwright.autotune.features.program import NAMES, features
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.runtime.target import Target
-from loopwright.sched.scheduling.knobs import Derived, Knob, filled, knobs_in
+from loopwright.sched.scheduling.knobs import Derived, Knob, knobs_in
 from loopwright.sched.scheduling.nest import Nests
 
 if TYPE_CHECKING:
@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from loopwright.sched.scheduling.schedule import Schedule
 
 Array = np.ndarray[Any, Any]
+ARITHMETIC: dict[str, Callable[[Array, Array], Array]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "floordiv": np.floor_divide,
+    "mod": np.mod,
+}
 
 
 class Filling:
@@ -77,12 +84,17 @@ class Filling:
         return found
 
 
-def _evaluate(factor: Any, values: Mapping[str, Array]) -> Array:
-    """A factor for every candidate; derived knobs are arithmetic, which works on arrays as well."""
-    if isinstance(factor, Derived) and factor.op in ("floordiv", "mod"):
-        a, b = _evaluate(factor.a, values), np.maximum(_evaluate(factor.b, values), 1)
-        return a // b if factor.op == "floordiv" else a % b
-    return np.asarray(filled(factor, values))  # type: ignore[arg-type]
+def _evaluate(value: Any, values: Mapping[str, Array]) -> Array:
+    """A number, a knob, or arithmetic on knobs, for every candidate."""
+    if isinstance(value, Knob):
+        return values[value.name]
+    if not isinstance(value, Derived):
+        return np.asarray(value)
+    a, b = _evaluate(value.a, values), _evaluate(value.b, values)
+    if value.op in ("floordiv", "mod"):
+        b = np.maximum(b, 1)  # a division by zero is refused when such a candidate is filled
+    found: Array = ARITHMETIC[value.op](a, b)
+    return found
 
 
 def _factors(directive: Directive) -> Iterator[tuple[str, str, Any]]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from loopwright.autotune.sketch.values import block_sizes, vector_lengths
+from loopwright.autotune.features.program import imbalance
+from loopwright.autotune.sketch.values import block_counts, vector_lengths
 from loopwright.autotune.space import Rule, Sketch
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.recipes.default import gemm_plan, native_lanes
@@ -20,6 +21,10 @@ from loopwright.sched.scheduling.schedule import Schedule
 
 Array = np.ndarray[Any, Any]
 DEPTHS = (96, 128, 192, 256, 320, 384, 512, 768)
+# Copies of a multiply-add that unrolling may make: more compile for longer and run no faster.
+MOST_CODE = 64
+# Shares of the cores that differ more than this are not worth measuring.
+UNEVEN = 1.34
 SHARINGS: tuple[Sharing, ...] = ("columns", "rows", "both")
 
 
@@ -29,9 +34,8 @@ def gemm_sketches(base: Schedule, roles: Roles, target: Target) -> Iterator[Sket
         for depth in _depths(roles, packing):
             for sharing in SHARINGS:
                 order = f"{roles.stage.name}.order"
-                plan = GemmPlan(
-                    **_knobs(roles, target), depth=depth, packing=packing, sharing=sharing, order=order
-                )
+                numbers = _plan_numbers(_knobs(roles, target), roles)
+                plan = GemmPlan(**numbers, depth=depth, packing=packing, sharing=sharing, order=order)
                 try:
                     schedule = gemm(base, roles, plan)
                 except ScheduleError:
@@ -64,14 +68,15 @@ def _middle(knob: Knob) -> Any:
 
 
 def knob_names(roles: Roles) -> dict[str, str]:
-    """Which knob stands for which number of the plan."""
+    """What the knobs are called."""
     stage = roles.stage.name
-    parts = ("rows", "columns", "row_tiles", "column_tiles", "unroll")
+    parts = ("rows", "columns", "row_blocks", "column_blocks", "unroll")
     return {part: f"{stage}.{part}" for part in parts}
 
 
 def _knobs(roles: Roles, target: Target) -> dict[str, Knob]:
-    assert roles.rows is not None and roles.vector is not None
+    assert roles.rows is not None
+    assert roles.vector is not None
     lanes = native_lanes(roles, target)
     rows, columns = roles.rows.extent, roles.vector.extent
     most = min(rows, 16 if target.registers <= 16 else 28)
@@ -79,12 +84,32 @@ def _knobs(roles: Roles, target: Target) -> dict[str, Knob]:
     values: dict[str, list[Any]] = {
         "rows": [n for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 28) if n <= most],
         "columns": vector_lengths(columns, lanes, 6),
-        "row_tiles": block_sizes(rows, min(rows, 4), target.cores),
-        "column_tiles": block_sizes(columns, min(columns, 2 * lanes), target.cores),
+        "row_blocks": block_counts(rows, target.cores),
+        "column_blocks": block_counts(ceil(columns / lanes), target.cores),
         "unroll": [n for n in (1, 2, 4, 8) if n <= depth],
     }
     names = knob_names(roles)
     return {part: Knob(names[part], tuple(values[part])) for part in values}
+
+
+def _plan_numbers(knobs: Mapping[str, Knob], roles: Roles) -> dict[str, Any]:
+    """The plan's numbers; blocks are as even as can be: so many tiles each that their number is the knob's."""
+    assert roles.rows is not None
+    assert roles.vector is not None
+    row_tiles = _divided(roles.rows.extent, knobs["rows"])
+    column_tiles = _divided(roles.vector.extent, knobs["columns"])
+    return {
+        "rows": knobs["rows"],
+        "columns": knobs["columns"],
+        "row_tiles": _divided(row_tiles, knobs["row_blocks"]),
+        "column_tiles": _divided(column_tiles, knobs["column_blocks"]),
+        "unroll": knobs["unroll"],
+    }
+
+
+def _divided(number: Any, by: Any) -> Any:
+    """Division that rounds up, of numbers, arrays or knobs."""
+    return (number - 1 + by) // by
 
 
 def _fits_registers(roles: Roles, target: Target) -> Rule:
@@ -98,7 +123,7 @@ def _fits_registers(roles: Roles, target: Target) -> Rule:
         vectors = -(-values[names["columns"]] // lanes)
         chains = values[names["rows"]] * vectors
         code = chains * values[names["unroll"]]
-        return (chains >= least) & (chains <= most) & (code <= 128)
+        return (chains >= least) & (chains <= most) & (code <= MOST_CODE)
 
     return rule
 
@@ -113,30 +138,34 @@ def _reaches_cores(roles: Roles, target: Target, sharing: Sharing) -> Rule:
         batches *= axis.extent
 
     def rule(values: Mapping[str, Array]) -> Array:
-        row_tiles = -(-rows // values[names["rows"]])
-        column_tiles = -(-columns // values[names["columns"]])
-        row_blocks = -(-row_tiles // values[names["row_tiles"]])
-        column_blocks = -(-column_tiles // values[names["column_tiles"]])
-        fits = (values[names["row_tiles"]] <= row_tiles) & (values[names["column_tiles"]] <= column_tiles)
-        shares = {"rows": row_blocks, "columns": column_blocks, "both": row_blocks * column_blocks}[
-            sharing
-        ] * batches
+        row_tiles = _divided(rows, values[names["rows"]])
+        column_tiles = _divided(columns, values[names["columns"]])
+        row_blocks, column_blocks = values[names["row_blocks"]], values[names["column_blocks"]]
+        # Five tiles in four blocks are three blocks of two: such a point stands for another one.
+        exist = _divided(row_tiles, _divided(row_tiles, row_blocks)) == row_blocks
+        exist &= _divided(column_tiles, _divided(column_tiles, column_blocks)) == column_blocks
+        shares = {"rows": row_blocks, "columns": column_blocks, "both": row_blocks * column_blocks}
+        whole = {"rows": row_tiles, "columns": column_tiles, "both": row_tiles * column_tiles}
         # How much longer the busiest core works than it would with even shares.
-        uneven = -(-shares // target.cores) * target.cores / shares
-        largest = {"rows": row_tiles, "columns": column_tiles, "both": row_tiles * column_tiles}[
-            sharing
-        ] * batches
-        hopeless = largest < target.cores
-        return fits & ((uneven <= 1.34) | hopeless)
+        uneven = imbalance(shares[sharing] * batches, target.cores)
+        return exist & ((uneven <= UNEVEN) | (whole[sharing] * batches < target.cores))
 
     return rule
 
 
 def _seed(roles: Roles, target: Target) -> dict[str, Any]:
     """The default schedule's numbers, brought to values the knobs have."""
+    assert roles.rows is not None
+    assert roles.vector is not None
     plan = gemm_plan(roles, target)
-    knobs = _knobs(roles, target)
+    wanted = {
+        "rows": plan.rows,
+        "columns": plan.columns,
+        "row_blocks": _divided(_divided(roles.rows.extent, plan.rows), plan.row_tiles),
+        "column_blocks": _divided(_divided(roles.vector.extent, plan.columns), plan.column_tiles),
+        "unroll": plan.unroll,
+    }
     return {
-        knob.name: min(knob.values, key=lambda v: abs(int(v) - getattr(plan, part)))
-        for part, knob in knobs.items()
+        knob.name: min(knob.values, key=lambda v: abs(int(v) - wanted[part]))
+        for part, knob in _knobs(roles, target).items()
     }

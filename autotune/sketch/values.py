@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from math import ceil
 
-
-def divisors(number: int) -> list[int]:
-    """All divisors, ascending.
+def block_counts(most: int, cores: int) -> list[int]:
+    """Numbers of blocks to cut an axis into, at most ``most``: dense at first, and multiples of the cores.
 
     Example:
-        >>> divisors(12)
-        [1, 2, 3, 4, 6, 12]
+        >>> block_counts(20, 2)
+        [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20]
     """
-    small = [d for d in range(1, int(number**0.5) + 1) if number % d == 0]
-    return sorted({*small, *(number // d for d in small)})
-
-
-def block_sizes(extent: int, tile: int = 1, cores: int = 1) -> list[int]:
-    """Counts of tiles for a block of an axis: powers of two, even shares for the cores, and all of it.
-
-    Example:
-        >>> block_sizes(48)
-        [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48]
-    """
-    tiles = max(1, ceil(extent / tile))
-    found = {1, tiles}
-    size = 1
-    while size < tiles:
-        found |= {size, min(size + size // 2, tiles)}
-        size *= 2
-    for share in (cores, 2 * cores, 3 * cores, 4 * cores):
-        found.add(max(1, ceil(tiles / share)))
-    return sorted(found)
+    counts = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256}
+    counts |= {cores * n for n in (1, 2, 3, 4, 6, 8, 12, 16)}
+    return sorted(count for count in counts if count <= max(1, most))
 
 
 def vector_lengths(extent: int, native: int, most: int) -> list[int]:
