@@ -305,6 +305,6 @@ int main(int count, char **texts) {
 def test_the_pool_s_source_does_every_task_once(tmp_path: Path, root: Path) -> None:
     test, program = tmp_path / "test.c", tmp_path / "test"
     test.write_text(C_TEST.replace("FUTEX", str(threads._FUTEX[platform.machine()])))
-    sources = [str(root / "sched" / "pool.c"), str(test)]
+    sources = [str(root / "sched" / "runtime" / "pool.c"), str(test)]
     subprocess.run(["cc", "-O2", "-w", "-o", str(program), *sources, "-lpthread"], check=True)
     assert subprocess.run([str(program)], timeout=60, check=False).returncode == 0
