@@ -15,6 +15,8 @@ from loopwright.sched.reference.inputs import random_inputs
 Array = np.ndarray[Any, Any]
 # Elements compared at a time where the reference allows some rounding.
 CHUNK = 1 << 16
+# The strips around an output array, in bytes, and what they hold.
+STRIP, CANARY = 16384, 0xA5
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,30 @@ def _agrees(got: Array, wanted: Array, slack: Array | None) -> bool:
             bool((np.abs(a[n : n + CHUNK] - b[n : n + CHUNK]) <= s[n : n + CHUNK]).all())
             for n in range(0, a.size, CHUNK)
         )
+
+
+class Guarded:
+    """An output array between two strips of known bytes: a candidate that writes outside it is found out, and does no harm.
+
+    The array lies as NumPy's own do, at 16 bytes beyond a multiple of 64.
+    """
+
+    def __init__(self, like: Array) -> None:
+        size = like.nbytes
+        self._whole = np.full(size + 2 * STRIP + 64, CANARY, np.uint8)
+        start = STRIP + (16 - (self._whole.ctypes.data + STRIP)) % 64
+        self._strips = (self._whole[:start], self._whole[start + size :])
+        self.array: Array = self._whole[start : start + size].view(like.dtype).reshape(like.shape)
+
+    @property
+    def harmed(self) -> bool:
+        """Whether anything was written outside the array."""
+        return any(bool((strip != CANARY).any()) for strip in self._strips)
+
+    def mend(self) -> None:
+        """Restore the strips."""
+        for strip in self._strips:
+            strip.fill(CANARY)
 
 
 def prepare(work: Workload, folder: Path, seed: int = 0) -> None:

@@ -35,21 +35,25 @@ class Loaded:
     target: Any
     judge: Any
     inputs: list[Any]
-    outputs: list[Any]
+    guarded: list[Any]
 
     @classmethod
     def of(cls, message: dict[str, Any]) -> Loaded:
         """Restore the workload, and read its arrays."""
-        import numpy as np
-
-        from loopwright.autotune.verify import Judge, load_inputs
+        from loopwright.autotune.verify import Guarded, Judge, load_inputs
         from loopwright.sched.language.workload import Workload
         from loopwright.sched.runtime.target import Target
 
         work, folder = Workload.from_json(message["workload"]), Path(message["folder"])
         judge = Judge.load(work, folder)
-        outputs = [np.empty_like(value) for value in judge.values]
-        return cls(work, Target.from_json(message["target"]), judge, load_inputs(work, folder), outputs)
+        guarded = [Guarded(value) for value in judge.values]
+        target = Target.from_json(message["target"])
+        return cls(work, target, judge, load_inputs(work, folder), guarded)
+
+    @property
+    def outputs(self) -> list[Any]:
+        """The arrays that candidates write."""
+        return [guarded.array for guarded in self.guarded]
 
     @property
     def arguments(self) -> list[Any]:
@@ -153,14 +157,20 @@ class Worker:
 
     def check(self, task: Loaded, function: Any) -> None:
         """Run into poisoned outputs and compare: an element left unwritten, or wrong, fails the candidate."""
-        task.judge.poison(task.outputs)
+        outputs = task.outputs
+        task.judge.poison(outputs)
         try:
             function(*task.arguments)
         except MemoryError:
             raise
         except Exception as error:
             raise Failure("run-crash", f"{type(error).__name__}: {one_line(error)}") from error
-        wrong = task.judge.fault(task.outputs)
+        harmed = [stage.name for stage, g in zip(task.work.outputs, task.guarded, strict=True) if g.harmed]
+        if harmed:
+            for guarded in task.guarded:
+                guarded.mend()
+            raise Failure("wrong-result", f"{harmed[0]}: written outside of its array")
+        wrong = task.judge.fault(outputs)
         if wrong is not None:
             raise Failure("wrong-result", wrong)
 

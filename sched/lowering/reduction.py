@@ -111,10 +111,12 @@ class Reduction:
             inner_rows, sizes[-1], native, self.builder.registers // max(1, prod(sizes[:-2]))
         )
         cut = {closed[-1].name: lanes} | ({closed[-2].name: rows} if len(sizes) > 1 else {})
+        # A loop that becomes shorter in a tail still to be peeled has fewer pieces there: it stays whole.
+        shorter = {leaf for s in frame.splits if frame.partitions(s) for leaf in frame.leaves(s.inner)}
         return {
             loop.name: cut[loop.name]
             for loop, size in zip(closed, sizes, strict=True)
-            if cut.get(loop.name, size) < size
+            if cut.get(loop.name, size) < size and loop.name not in shorter
         }
 
     def _in_pieces(self, frame: Frame, cut: dict[str, int]) -> Stmt:

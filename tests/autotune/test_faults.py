@@ -36,6 +36,7 @@ CAUSES = {
     9: "worker-lost",
     10: None,
     11: "out-of-memory",
+    12: "wrong-result",
 }
 
 
@@ -84,6 +85,7 @@ def test_messages_say_what_happened(records: dict[int, object]) -> None:
     assert "limit is 700 MiB" in said[7]
     assert "1 of 576 elements differ" in said[8]
     assert "SIGKILL" in said[9]
+    assert said[12] == "C: written outside of its array"
 
 
 def test_workers_that_cannot_start_are_one_clear_error(tmp_path: Path) -> None:
