@@ -21,8 +21,9 @@ from loopwright.sched.scheduling.schedule import Schedule
 
 Array = np.ndarray[Any, Any]
 DEPTHS = (96, 128, 192, 256, 320, 384, 512, 768)
-# Copies of a multiply-add that unrolling may make: more compile for longer and run no faster.
-MOST_CODE = 64
+# Copies of a multiply-add that unrolling may make, and that peeled tails may make of these: more compile for longer and
+# run no faster.
+MOST_CODE, MOST_COPIES = 64, 192
 # Shares of the cores that differ more than this are not worth measuring.
 UNEVEN = 1.34
 SHARINGS: tuple[Sharing, ...] = ("columns", "rows", "both")
@@ -40,7 +41,11 @@ def gemm_sketches(base: Schedule, roles: Roles, target: Target) -> Iterator[Sket
                     schedule = gemm(base, roles, plan)
                 except ScheduleError:
                     continue
-                rules = (_fits_registers(roles, target), _reaches_cores(roles, target, sharing))
+                rules = (
+                    _fits_registers(roles, target),
+                    _bounded_code(roles, target, depth),
+                    _reaches_cores(roles, target, sharing),
+                )
                 seed = _seed(roles, target) | ({} if depth is None else {depth.name: _middle(depth)})
                 seeds = tuple({**seed, order: text} for text in schedule.knobs[order].values)
                 blocked = "" if depth is None else ", reduction blocked"
@@ -115,15 +120,44 @@ def _divided(number: Any, by: Any) -> Any:
 def _fits_registers(roles: Roles, target: Target) -> Rule:
     """Enough accumulators to keep the units busy, and few enough to stay in registers."""
     names, lanes = knob_names(roles), native_lanes(roles, target)
-    assert roles.rows is not None and roles.vector is not None
+    assert roles.rows is not None
+    assert roles.vector is not None
     possible = roles.rows.extent * ceil(roles.vector.extent / lanes)
     least, most = min(6, possible), target.registers - 2
 
     def rule(values: Mapping[str, Array]) -> Array:
-        vectors = -(-values[names["columns"]] // lanes)
-        chains = values[names["rows"]] * vectors
-        code = chains * values[names["unroll"]]
-        return (chains >= least) & (chains <= most) & (code <= MOST_CODE)
+        chains = values[names["rows"]] * _divided(values[names["columns"]], lanes)
+        return (chains >= least) & (chains <= most)
+
+    return rule
+
+
+def _bounded_code(roles: Roles, target: Target, depth: Knob | None) -> Rule:
+    """Little enough code to compile quickly: unrolling multiplies it, and each tail to be peeled doubles it."""
+    names, lanes = knob_names(roles), native_lanes(roles, target)
+    assert roles.rows is not None
+    assert roles.vector is not None
+    rows, columns = roles.rows.extent, roles.vector.extent
+    extent = roles.reduce[-1].extent if roles.reduce else 1
+
+    def rule(values: Mapping[str, Array]) -> Array:
+        steps = values[depth.name] if depth is not None else extent
+        row_tiles, column_tiles = (
+            _divided(rows, values[names["rows"]]),
+            _divided(columns, values[names["columns"]]),
+        )
+        tails: Array = np.asarray(0)
+        for whole, part in (
+            (rows, values[names["rows"]]),
+            (columns, values[names["columns"]]),
+            (row_tiles, _divided(row_tiles, values[names["row_blocks"]])),
+            (column_tiles, _divided(column_tiles, values[names["column_blocks"]])),
+            (extent, steps),
+            (steps, values[names["unroll"]]),
+        ):
+            tails = tails + (whole % part != 0)
+        body = values[names["rows"]] * _divided(values[names["columns"]], lanes) * values[names["unroll"]]
+        return (body <= MOST_CODE) & (body * 2**tails <= MOST_COPIES)
 
     return rule
 
