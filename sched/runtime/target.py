@@ -17,6 +17,9 @@ KINDS = ("cpu",)
 # Named in the design and refused with a word of their own.
 LATER_KINDS = ("opencl", "cuda")
 _KEYS = ("kind", "mcpu", "cores", "features", "l1", "l2", "l3")
+# A schedule says what is unrolled. Left to itself, LLVM writes out whole loops of vector stores, and then takes seconds
+# over the one block that makes; these are the costs up to which it may.
+LLVM_OPTIONS = ["-unroll-threshold-aggressive:uint=20", "-unroll-threshold-default:uint=20"]
 # TVM's names for the same things, as they stand in its target dicts.
 _TVM_KEYS = {"num-cores": "cores", "mattr": "features"}
 _TVM_IGNORED = ("keys", "tag", "host", "device", "mtriple", "opt-level", "jit")
@@ -174,6 +177,7 @@ def _tvm_target(target: Target) -> Any:
     switched = [f"+{f}" for f in target.features if f not in implied]
     switched += [f"-{f}" for f in sorted(implied - set(target.features))]
     spec: dict[str, Any] = {"kind": "llvm", "mcpu": target.mcpu, "num-cores": target.cores}
+    spec["cl-opt"] = LLVM_OPTIONS
     if switched:
         spec["mattr"] = switched
     return tvm.target.Target(spec)
