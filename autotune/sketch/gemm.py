@@ -20,10 +20,11 @@ from loopwright.sched.scheduling.knobs import Knob
 from loopwright.sched.scheduling.schedule import Schedule
 
 Array = np.ndarray[Any, Any]
-DEPTHS = (96, 128, 192, 256, 320, 384, 512, 768)
+# Steps in a block of the reduction: fewer do not pay for reading the partial sums again, more do not fit a cache.
+LEAST_DEPTH, MOST_DEPTH = 64, 768
 # Copies of a multiply-add that unrolling may make, and that peeled tails may make of these: more compile for longer and
 # run no faster.
-MOST_CODE, MOST_COPIES = 64, 192
+MOST_CODE, MOST_COPIES = 48, 96
 # Shares of the cores that differ more than this are not worth measuring.
 UNEVEN = 1.34
 SHARINGS: tuple[Sharing, ...] = ("columns", "rows", "both")
@@ -60,10 +61,14 @@ def _packings(roles: Roles) -> tuple[Packing, ...]:
 
 
 def _depths(roles: Roles, packing: Packing) -> list[Knob | None]:
-    """No block of the reduction; and a choice of blocks where it is long and what a block reads is packed."""
+    """No block of the reduction; and a choice of blocks where it is long and what a block reads is packed.
+
+    Blocks divide it: a rest would be another copy of the innermost code.
+    """
     extent = roles.reduce[-1].extent if roles.reduce else 1
-    values = tuple(n for n in DEPTHS if 2 * n <= extent)
-    if packing == "none" or len(values) < 2:
+    most = min(MOST_DEPTH, extent // 2)
+    values = tuple(n for n in range(LEAST_DEPTH, most + 1, 8) if extent % n == 0)
+    if packing == "none" or not values:
         return [None]
     return [None, Knob(f"{roles.stage.name}.depth", values)]
 
@@ -146,7 +151,9 @@ def _bounded_code(roles: Roles, target: Target, depth: Knob | None) -> Rule:
             _divided(rows, values[names["rows"]]),
             _divided(columns, values[names["columns"]]),
         )
-        tails: Array = np.asarray(0)
+        tails: Array = np.asarray(
+            0 if depth is None else 1
+        )  # partial sums are read and written beside the rest
         for whole, part in (
             (rows, values[names["rows"]]),
             (columns, values[names["columns"]]),

@@ -26,6 +26,12 @@ class Span:
         """The last integer of the span."""
         return plus(self.low, number(self.extent - 1))
 
+    def rest(self, size: int) -> int | None:
+        """How much of a span that hangs over ``0 .. size - 1`` is inside, if it is one of a row of tiles; or None."""
+        form = linear(self.low)
+        steps = [coefficient for _, coefficient in form.terms.values()]
+        return None if any(step % self.extent for step in [*steps, form.const]) else size % self.extent
+
 
 Box = tuple[Span, ...]
 
@@ -109,17 +115,21 @@ def read_box(
     return box
 
 
-def inside(box: Box, sizes: tuple[int, ...]) -> Box:
+def inside(box: Box, sizes: tuple[int, ...], may_overhang: bool = False) -> Box:
     """Move a box into its domain: shifted inward where it may hang over, cut where it is larger than the domain.
 
     A shifted box still holds every element of the domain that the given one holds, and keeps its constant extents.
+    With ``may_overhang``, a box that starts inside the domain stays where it is.
     """
-    return tuple(_span_inside(span, size) for span, size in zip(box, sizes, strict=True))
+    return tuple(_span_inside(span, size, may_overhang) for span, size in zip(box, sizes, strict=True))
 
 
-def _span_inside(span: Span, size: int) -> Span:
+def _span_inside(span: Span, size: int, may_overhang: bool) -> Span:
     if span.extent >= size:
         return Span(ZERO, size)
+    reach = index_range(span.low)
+    if may_overhang and reach is not None and 0 <= reach[0] and reach[1] < size:
+        return span
     return Span(extreme("max", extreme("min", span.low, number(size - span.extent)), ZERO), span.extent)
 
 

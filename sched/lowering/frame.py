@@ -193,9 +193,10 @@ class Frame:
         found: list[Expr] = []
         for split in self.splits:
             if split.parent in self.values and split.parent not in before.values and not self.pads(split):
-                if split.parent in self.parts:
-                    continue
                 whole = self.extent(split.parent)
+                even = whole % self.factor(split) == 0 and split.tail != "pad"
+                if split.parent in self.parts or even:
+                    continue  # no tail, or a tail of its own; that the outer loop is in range, its own split sees to
                 reach = index_range(self.values[split.parent])
                 if reach is None or reach[1] >= whole:
                     found.append(Binary("lt", self.values[split.parent], number(whole), "bool"))

@@ -8,7 +8,7 @@ has a value: full tiles first, then one smaller tile, so that no predicate stand
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, Result, loads, rewrite, substitute
@@ -101,8 +101,11 @@ class Builder:
 
     # --- stages -------------------------------------------------------------------------------------------------
 
-    def _stage(self, nest: StageNest, box: Box) -> Stmt:
-        """Compute ``box`` of a stage; its buffer is made here unless it has one already, or a later loop makes it."""
+    def _stage(self, nest: StageNest, box: Box, limits: Sequence[tuple[Axis, int]] = ()) -> Stmt:
+        """Compute ``box`` of a stage, inside ``limits`` of its axes.
+
+        Its buffer is made here unless it has one already, or a later loop makes it.
+        """
         definition = self.definitions[nest.name]
         frame = Frame(nest, definition, box)
         after = self._after(nest.name)
@@ -114,11 +117,10 @@ class Builder:
             if other.name not in self.storage and read_outside(self.nests, other.name, nest.name):
                 whole = full(self.definitions[other.name].sizes)
                 made.append(self._make_storage(Frame(other, self.definitions[other.name], whole), whole))
-        limits = [
-            (axis, axis.extent) for axis, span in zip(definition.axes, box, strict=True)
-            if nest.place.kind == "after" and overhangs(span, axis.extent)
-        ]  # fmt: skip
-        return seq(*made, self._loops(frame, 0, limits))
+        if nest.place.kind == "after":
+            spans = zip(definition.axes, box, strict=True)
+            limits = [(axis, axis.extent) for axis, span in spans if overhangs(span, axis.extent)]
+        return seq(*made, self._loops(frame, 0, list(limits)))
 
     def _make_storage(self, frame: Frame, box: Box) -> Alloc:
         self.storage[frame.nest.name] = stored_in(frame, box)
@@ -256,7 +258,7 @@ class Builder:
         outside = dict(self.storage)
         head: list[Stmt] = []
         for nest in at:
-            head.append(self._stage(nest, self._needed(nest.name, frame)))
+            head.append(self._at(nest, self._needed(nest.name, frame)))
         if after and name not in self.storage:
             definition = frame.definition
             box = tuple(frame.axis_spans()[axis] for axis in definition.axes)
@@ -265,6 +267,33 @@ class Builder:
         tail = [self._stage(nest, self._produced(nest, frame)) for nest in after]
         self.storage = outside
         return seq(*head, main, *tail)
+
+    def _at(self, nest: StageNest, box: Box) -> Stmt:
+        """Compute a box of a stage; where it may hang over the domain, only what is inside.
+
+        The last of a row of tiles hangs over. It has loops of its own, so that neither they nor the others ask at every
+        point, and the box need not be moved: readers find it in place.
+        """
+        definition = self.definitions[nest.name]
+        beyond = [dim for dim, size in enumerate(definition.sizes) if overhangs(box[dim], size)]
+        if not beyond:
+            return self._stage(nest, box)
+        made = self._make_storage(Frame(nest, definition, box), box)
+        return seq(made, self._within(nest, box, beyond, []))
+
+    def _within(self, nest: StageNest, box: Box, beyond: list[int], limits: list[tuple[Axis, int]]) -> Stmt:
+        """The part of a box that is inside the domain, which it may leave in the dimensions ``beyond``."""
+        if not beyond:
+            return self._stage(nest, box, limits)
+        definition, (dim, *others) = self.definitions[nest.name], beyond
+        span, size, axis = box[dim], definition.sizes[dim], definition.axes[dim]
+        rest = span.rest(size)
+        if rest is None:
+            partly = self._within(nest, box, others, [*limits, (axis, size)])
+        else:
+            partly = self._within(nest, (*box[:dim], Span(span.low, rest), *box[dim + 1 :]), others, limits)
+        whole = Binary("le", span.low, number(size - span.extent), "bool")
+        return If(whole, self._within(nest, box, others, limits), partly)
 
     def _needed(self, name: str, frame: Frame) -> Box:
         """The box of stage ``name`` that the rest of this loop's body reads, moved into its domain."""
@@ -280,7 +309,7 @@ class Builder:
                     if load.tensor.name == name
                 ]
                 box = read_box(reads, sizes, spans, box)
-        return inside(box or full(sizes), sizes)
+        return inside(box or full(sizes), sizes, self.definitions[name].value is None)
 
     def _readers(self, consumer: str) -> list[str]:
         """A consumer, or the stages it is inlined into."""

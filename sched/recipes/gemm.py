@@ -12,6 +12,9 @@ from loopwright.sched.scheduling.nest import Nests
 from loopwright.sched.scheduling.schedule import Schedule
 
 Number = Any  # an int, a knob, or arithmetic on knobs
+# Tiles are counted outside the innermost loops, where asking whether there is one more costs nothing; peeling blocks would
+# double the code, and with it the time to compile.
+WHOLE = "guard"
 Packing = Literal["none", "root", "block"]
 Sharing = Literal["rows", "columns", "both"]
 
@@ -71,10 +74,10 @@ class _Gemm:
         """The whole recipe."""
         s, plan, stage = self.schedule, self.plan, self.stage
         s = s.split(f"{stage}.{self.rows}", (self.row_tile, self.row), plan.rows)
-        s = s.split(f"{stage}.{self.row_tile}", (self.row_block, self.row_in), plan.row_tiles)
+        s = s.split(f"{stage}.{self.row_tile}", (self.row_block, self.row_in), plan.row_tiles, WHOLE)
         s = s.split(f"{stage}.{self.columns}", (self.column_tile, self.lane), plan.columns)
         blocks = (self.column_block, self.column_in)
-        s = s.split(f"{stage}.{self.column_tile}", blocks, plan.column_tiles)
+        s = s.split(f"{stage}.{self.column_tile}", blocks, plan.column_tiles, WHOLE)
         steps = self.steps[-1]
         if plan.depth is not None:
             s, steps = s.split(f"{stage}.{steps}", (self.deep_block, self.deep_in), plan.depth), self.deep_in
@@ -154,7 +157,9 @@ def pack(schedule: Schedule, operand: Operand, roles: Roles, lanes: Number, at: 
     s = s.split(f"{name}.{vector}", (outer, inner), lanes)
     reducing = [loop for loop, axis in zip(loops, dims, strict=True) if axis is not None and axis.reduce]
     others = [loop for loop in loops if loop != vector and loop not in reducing]
-    s = s.reorder(name, " ".join([*others, outer, *reducing, inner]))
+    # Of a block the few vectors of a row are copied together: the other way round LLVM writes out whole copies of the long loop.
+    copied = [*others, outer, *reducing] if at is None else [*others, *reducing, outer]
+    s = s.reorder(name, " ".join([*copied, inner]))
     s = s.transform_layout(name, " ".join([*others, outer, *reducing, inner]))
     if at is None:
         first = [*others, outer]
