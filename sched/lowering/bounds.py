@@ -128,7 +128,7 @@ def _span_inside(span: Span, size: int, may_overhang: bool) -> Span:
     if span.extent >= size:
         return Span(ZERO, size)
     reach = index_range(span.low)
-    if may_overhang and reach is not None and 0 <= reach[0] and reach[1] < size:
+    if may_overhang and reach is not None and reach[0] >= 0 and reach[1] < size:
         return span
     return Span(extreme("max", extreme("min", span.low, number(size - span.extent)), ZERO), span.extent)
 
