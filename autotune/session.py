@@ -30,7 +30,7 @@ from loopwright.sched.scheduling.schedule import Schedule
 REACH = 1.2
 FINALISTS = 4
 # A candidate this many times slower than the best so far is timed only once.
-CUT = 3.0
+CUT = 2.0
 # A machine that runs the best so far this much faster or slower than before is another machine: nothing is carried over.
 DRIFT = 1.5
 
@@ -41,9 +41,16 @@ class Contender:
 
     point: Point
     schedule: Schedule
-    candidate: Candidate
+    text: str
     shares: float
+    trial: int = -1
     record: Record | None = None
+    written: bool = False
+
+    @property
+    def candidate(self) -> Candidate:
+        """What a worker is given."""
+        return Candidate(self.trial, self.text)
 
     @property
     def score(self) -> float | None:
@@ -51,6 +58,15 @@ class Contender:
         if self.record is None or not self.record.ok or self.record.screen is None:
             return None
         return self.record.screen * self.shares
+
+
+@dataclass
+class Race:
+    """Finals under way: who takes part, and the best so far, as a record and as something to build."""
+
+    finalists: list[Contender]
+    best: Record | None
+    candidate: Candidate | None
 
 
 class Session:
@@ -84,7 +100,8 @@ class Session:
         self.failures: Counter[str] = Counter()
         self.batches: list[Batch] = []
         self.quality: Quality | None = None
-        self.exhausted = False
+        self._planned: list[Contender] = []
+        self._planning = 0.0
         self._screens: list[float] = []
         self._best: Record | None = None
         self._best_trial: int | None = None
@@ -134,15 +151,14 @@ class Session:
         count: int,
         until: float | None = None,
         closing: bool = False,
+        ahead: int = 0,
     ) -> int:
-        """Plan, measure and log a batch of up to ``count`` trials; how many were measured."""
-        start = time.perf_counter()
-        batch = self._plan(count, closing)
-        planning = time.perf_counter() - start
+        """Plan, measure and log a batch of up to ``count`` trials, and plan ``ahead`` more; how many were measured."""
+        batch = self._next_batch(count, closing)
         if not batch:
             return 0
-        self.progress(Planned(self.label, len(self.batches), len(batch), planning, self.quality))
-        contenders = {contender.candidate.trial: contender for contender in batch}
+        self.progress(Planned(self.label, len(self.batches), len(batch), self._planning, self.quality))
+        contenders = {contender.trial: contender for contender in batch}
         done: list[Contender] = []
         try:
             pool.run(
@@ -152,34 +168,43 @@ class Session:
                 self._cut,
                 until,
             )
-            finalists = self._finalists(done)
-            if finalists:
-                self._hold_finals(task, finals, finalists)
+            planning, self._planning = self._planning, 0.0
+            race = self._start_finals(task, finals, self._finalists(done))
+            # The finalists are being compiled meanwhile, on another core.
+            self._learn(done, planning)
+            self._plan(ahead, closing)
+            if race is not None:
+                self._finish_finals(task, finals, race)
         finally:
             # Whatever happens, an interruption included: what was measured is kept.
             for contender in done:
-                if contender.record is not None:
-                    self._write(contender.record)
-                    contender.record = None
-        self._learn(done, len(batch) - len(done), planning)
+                self._write(contender)
         return len(done)
 
-    def _plan(self, count: int, closing: bool) -> list[Contender]:
-        """Points to measure, as schedules; points whose directives refuse their values are replaced by others."""
-        batch: list[Contender] = []
+    def _next_batch(self, count: int, closing: bool) -> list[Contender]:
+        """The next contenders, numbered."""
+        self._plan(count, closing)
+        batch = self._planned[:count]
+        del self._planned[:count]
+        for number, contender in enumerate(batch):
+            contender.trial = self._next_trial + number
+        return batch
+
+    def _plan(self, count: int, closing: bool) -> None:
+        """Have ``count`` points ready as schedules; points whose directives refuse their values are replaced by others."""
+        start = time.perf_counter()
         for _ in range(5):
-            points = self.search.propose(count - len(batch), closing)
+            missing = count - len(self._planned)
+            if missing <= 0:
+                break
+            points = self.search.propose(missing, closing)
             if not points:
-                self.exhausted = True
                 break
             for point, shares in zip(points, self.space.shares(points), strict=True):
                 schedule = self.space.schedule(point)
                 if schedule is not None:
-                    candidate = Candidate(self._next_trial + len(batch), schedule.to_json())
-                    batch.append(Contender(point, schedule, candidate, float(shares)))
-            if len(batch) >= count:
-                break
-        return batch
+                    self._planned.append(Contender(point, schedule, schedule.to_json(), float(shares)))
+        self._planning += time.perf_counter() - start
 
     def _cut(self) -> float | None:
         return CUT * min(self._screens) if self._screens else None
@@ -195,11 +220,13 @@ class Session:
         if not outcome.ok:
             self.failures[outcome.cause or "unknown"] += 1
         best = min(self._screens, default=None)
+        if score is None or best is None or score > REACH * best:
+            self._write(contender)
         self.progress(
             Tried(self.label, contender.record, len(self.measured), sum(self.failures.values()), best)
         )
 
-    def _learn(self, done: list[Contender], unmeasured: int, planning: float) -> None:
+    def _learn(self, done: list[Contender], planning: float) -> None:
         self._next_trial += len(done)
         failed = sum(1 for c in done if self._scores[id(c)] is None)
         points = [c.point for c in done]
@@ -217,24 +244,28 @@ class Session:
         bar = REACH * min(self._screens)
         return [c for c in scored if (c.score or 0.0) <= bar][:FINALISTS]
 
-    def _hold_finals(self, task: Task, finals: Finals, finalists: list[Contender]) -> None:
+    def _start_finals(self, task: Task, finals: Finals, finalists: list[Contender]) -> Race | None:
+        """Have finalists compiled, and the best so far, unless it still is."""
+        if not finalists:
+            return None
+        best = self._best_candidate()
+        finals.start(task, [*([best] if best else []), *(c.candidate for c in finalists)])
+        return Race(finalists, self._best, best)
+
+    def _finish_finals(self, task: Task, finals: Finals, race: Race) -> None:
         """Time finalists on all cores beside the best so far, and complete their records."""
-        best, best_candidate = self._best, self._best_candidate()
-        runners = [c.candidate for c in finalists]
-        outcomes = finals.build(task, [*([best_candidate] if best_candidate else []), *runners])
-        ready = []
-        for contender in finalists:
-            outcome = outcomes[contender.candidate.trial]
-            if outcome.ok:
-                ready.append(contender)
-            else:
-                self._demote(contender, outcome)
-        incumbent = best_candidate if best_candidate and outcomes[best_candidate.trial].ok else None
-        trials = [*([incumbent.trial] if incumbent else []), *(c.candidate.trial for c in ready)]
+        outcomes = finals.finish()
+        ready = [c for c in race.finalists if outcomes[c.trial].ok]
+        for contender in race.finalists:
+            if contender not in ready:
+                self._demote(contender, outcomes[contender.trial])
+        incumbent = race.candidate if race.candidate and outcomes[race.candidate.trial].ok else None
+        trials = [*([incumbent.trial] if incumbent else []), *(c.trial for c in ready)]
         times = finals.race(task, trials) if ready else None
         if times is None:
             return
-        scale = drift(best.seconds, times[0]) if incumbent and best and best.seconds else 1.0
+        known = race.best.seconds if race.best is not None else None
+        scale = drift(known, times[0]) if incumbent and known else 1.0
         for contender, seconds in zip(ready, times[1:] if incumbent else times, strict=True):
             assert contender.record is not None
             contender.record = replace(contender.record, seconds=seconds * scale)
@@ -245,9 +276,7 @@ class Session:
         self._scores[id(contender)] = None
         self.failures[outcome.cause or "unknown"] += 1
         contender.record = self._record(contender, outcome)
-        self.measured = [r for r in self.measured if r.trial != contender.candidate.trial] + [
-            contender.record
-        ]
+        self.measured = [r for r in self.measured if r.trial != contender.trial] + [contender.record]
 
     def _promote(self, contender: Contender) -> None:
         record = contender.record
@@ -285,7 +314,7 @@ class Session:
             verified=outcome.verified and outcome.ok,
             space=self.space_id,
             chosen=contender.schedule.chosen,
-            schedule=contender.candidate.schedule,
+            schedule=contender.text,
             names=self.work.names,
             name=self.work.name,
             args=self.work.args,
@@ -296,9 +325,13 @@ class Session:
             trial=outcome.trial,
         )
 
-    def _write(self, record: Record) -> None:
+    def _write(self, contender: Contender) -> None:
+        """Append the contender's record to the log, once."""
+        if contender.record is None or contender.written:
+            return
         with undisturbed():
-            self.log.append(record)
+            self.log.append(contender.record)
+            contender.written = True
 
 
 def drift(before: float, now: float) -> float:

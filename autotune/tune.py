@@ -101,13 +101,16 @@ def tune(
 
 def _run(session: Session, bench: Bench, budget: Budget) -> None:
     """Batch after batch, until the budget or the space is used up."""
-    done = 0
-    cores = len(bench.pool.seats)
+    done, cores = 0, len(bench.pool.seats)
     while (size := budget.next_batch(done, len(session.batches), cores)) > 0:
         closing = budget.closing(done)
-        done += session.round(bench.task(session.work), bench.pool, bench.finals, size, budget.until, closing)
-        if session.exhausted:
+        ahead = budget.next_batch(done + size, len(session.batches) + 1, cores)
+        measured = session.round(
+            bench.task(session.work), bench.pool, bench.finals, size, budget.until, closing, ahead
+        )
+        if measured == 0:
             break
+        done += measured
 
 
 def result_of(session: Session, log: TuningLog, seconds: float) -> TuneResult:

@@ -135,10 +135,11 @@ def _share(parts: list[_Part], bench: Bench) -> None:
             part.over = True
             continue
         closing = part.budget.closing(part.done)
-        part.done += session.round(
+        measured = session.round(
             bench.task(session.work), bench.pool, bench.finals, size, part.budget.until, closing
         )
-        part.over = session.exhausted
+        part.done += measured
+        part.over = measured == 0
         part.spent += time.monotonic() - start
 
 

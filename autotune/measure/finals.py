@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import selectors
-import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Sequence
 
 from loopwright.autotune.measure.pool import TICK_SECONDS, Candidate, Seat, note
 from loopwright.autotune.measure.task import KEPT_KERNELS, Limits, Outcome, Task
-from loopwright.sched.errors import TuneError
 
 # How long a race may take, by the number of its runners.
 RACE_SECONDS = 0.06
@@ -22,6 +20,9 @@ class Finals:
     def __init__(self, threads: int, limits: Limits, command: Sequence[str] | None = None) -> None:
         self.seat = Seat(threads, None, limits, command)
         self._built: OrderedDict[tuple[str, int], None] = OrderedDict()  # what the worker keeps
+        self._waiting: deque[Candidate] = deque()
+        self._outcomes: dict[int, Outcome] = {}
+        self._task: Task
 
     def __enter__(self) -> Finals:
         return self
@@ -33,38 +34,65 @@ class Finals:
         """End the worker."""
         self.seat.child.kill()
 
-    def build(self, task: Task, candidates: Sequence[Candidate]) -> dict[int, Outcome]:
-        """Compile candidates and check them on all cores; trial -> how that went."""
-        outcomes: dict[int, Outcome] = {}
-        for candidate in candidates:
-            if (task.key, candidate.trial) in self._built:
-                outcomes[candidate.trial] = Outcome(candidate.trial, verified=True)
-                continue
-            outcome = self._build(task, candidate)
-            outcomes[candidate.trial] = outcome
-            if outcome.ok:
-                self._built[task.key, candidate.trial] = None
-                while len(self._built) > KEPT_KERNELS:
-                    self._built.popitem(last=False)
-        return outcomes
+    def start(self, task: Task, candidates: Sequence[Candidate]) -> None:
+        """Have candidates compiled, and checked on all cores; :meth:`finish` says how that went."""
+        self._task = task
+        self._waiting = deque(c for c in candidates if (task.key, c.trial) not in self._built)
+        self._outcomes = {c.trial: Outcome(c.trial, verified=True) for c in candidates}
+        if self.seat.ready:
+            self._send_waiting()
 
-    def _build(self, task: Task, candidate: Candidate) -> Outcome:
-        seat = self.seat
+    def finish(self) -> dict[int, Outcome]:
+        """Wait for what was started; trial -> outcome."""
         self._until_ready()
-        seat.teach(task)
-        seat.busy = candidate
-        seat.enter("build")
-        seat.child.send(
-            {"op": "build", "key": task.key, "trial": candidate.trial, "schedule": candidate.schedule}
-        )
-        while True:
+        if self._waiting and self.seat.busy is None:
+            self._send_waiting()
+        while self._waiting:
             for message in self._messages():
-                outcome = note(seat, message)
+                outcome = note(self.seat, message)
                 if outcome is not None:
-                    return outcome
+                    self._done(outcome)
+            if not self._waiting:
+                break
             fault = self._fault()
             if fault is not None:
-                return Outcome(candidate.trial, cause=fault[0], message=fault[1])
+                self._done(Outcome(self._waiting[0].trial, cause=fault[0], message=fault[1]))
+                self._until_ready()
+                self._send_waiting()
+        return self._outcomes
+
+    def build(self, task: Task, candidates: Sequence[Candidate]) -> dict[int, Outcome]:
+        """:meth:`start` and :meth:`finish`."""
+        self.start(task, candidates)
+        return self.finish()
+
+    def _send_waiting(self) -> None:
+        self.seat.teach(self._task)
+        for candidate in self._waiting:
+            self.seat.child.send(
+                {
+                    "op": "build",
+                    "key": self._task.key,
+                    "trial": candidate.trial,
+                    "schedule": candidate.schedule,
+                }
+            )
+        self._watch_next()
+
+    def _watch_next(self) -> None:
+        """The worker goes on with the next candidate by itself; its limits begin now."""
+        if self._waiting:
+            self.seat.busy = self._waiting[0]
+            self.seat.enter("build")
+
+    def _done(self, outcome: Outcome) -> None:
+        self._waiting.popleft()
+        self._outcomes[outcome.trial] = outcome
+        if outcome.ok:
+            self._built[self._task.key, outcome.trial] = None
+            while len(self._built) > KEPT_KERNELS:
+                self._built.popitem(last=False)
+        self._watch_next()
 
     def race(self, task: Task, trials: Sequence[int]) -> list[float] | None:
         """Time built candidates in turns: their least seconds, or None if the worker was lost over it."""
@@ -107,14 +135,3 @@ class Finals:
             seat.restart()
             self._built.clear()
         return fault
-
-
-def patience(seconds: float) -> float:
-    """A moment of the monotonic clock that far ahead.
-
-    Errors:
-        TuneError: the time is not positive.
-    """
-    if seconds <= 0:
-        raise TuneError(f"the time to tune is {seconds:g} s; it must be more than nothing")
-    return time.monotonic() + seconds

@@ -45,7 +45,7 @@ def screen(function: Call, args: Sequence[Any], cut: float | None = None) -> flo
         return once
     number = calls_per_sample(once)
     best = once if number == 1 else float("inf")
-    spent, samples = once, 0
+    spent, samples = once, 1 if number == 1 else 0
     while samples < MIN_SAMPLES or (spent < ENOUGH_SECONDS and samples < MAX_SAMPLES):
         taken = sample(function, args, number)
         best = min(best, taken)

@@ -34,7 +34,7 @@ class AnnealOptions:
     """
 
     chains: int = 128
-    steps: int = 4
+    steps: int = 3
     tries: int = 4
     explore: float = 0.1
     explore_first: float = 0.4

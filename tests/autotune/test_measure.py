@@ -44,7 +44,7 @@ def test_a_slow_candidate_is_timed_once() -> None:
     assert len(calls) == 1
     calls.clear()
     assert timing.screen(slow, (), cut=1.0) == pytest.approx(0.004, rel=0.5)
-    assert len(calls) >= 1 + timing.MIN_SAMPLES
+    assert len(calls) >= timing.MIN_SAMPLES
 
 
 def test_a_fast_candidate_is_timed_in_groups() -> None:
