@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,15 +51,16 @@ class _Part:
 
     @property
     def claim(self) -> float:
-        """What the next batch may gain: the time the item costs now, shared by the batches it has had.
+        """What the next batch may gain: the root of the time the item costs now, shared by the batches it has had.
 
-        Handing each batch to the largest claim shares batches out in proportion to weight times seconds (the method of
-        d'Hondt). An item without any time comes first.
+        Handing each batch to the largest claim shares batches out in proportion (the method of d'Hondt). In proportion to the
+        time itself, one long workload would get nearly all of them, long after they have ceased to gain anything; by the
+        root of it, a hundred times the time is worth ten times the batches. An item without any time comes first.
         """
         best = self.session.best
         if best is None or best.seconds is None:
             return float("inf") if len(self.session.batches) < 2 else 0.0
-        return self.item.weight * best.seconds / (len(self.session.batches) + 1)
+        return math.sqrt(self.item.weight * best.seconds) / (len(self.session.batches) + 1)
 
 
 def tune_many(
@@ -80,8 +82,8 @@ def tune_many(
     Args:
         items: ``(name, workload)`` or ``(name, workload, weight)``; equal workloads are tuned once.
         trials, more: for each workload, as in :func:`loopwright.autotune.tune.tune`.
-        minutes: for all of them together. Batches go where most time is spent: to the largest weight times seconds,
-            divided by the batches already given.
+        minutes: for all of them together. Batches go where most time is spent, in proportion to the root of weight
+            times seconds.
         target, log, seed, progress, search, limits, worker_command: as in ``tune``.
 
     Returns:
