@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 DEFAULT_TRIALS = 200
-# Trials between two fits of the model: few at first, when each fit teaches most.
+# Trials between two fits of the model: few at first, when it knows nothing.
 FIRST_BATCH, BATCH = 32, 64
 # The last part of a run looks close to the best there is.
 CLOSING = 0.2
@@ -24,12 +24,12 @@ class Budget:
         """The size of the next batch; 0 at the end."""
         if self.until is not None and time.monotonic() >= self.until:
             return 0
-        size = FIRST_BATCH if batches < 2 else BATCH
+        size = FIRST_BATCH if batches == 0 else BATCH
         if self.trials is None:
             return size
         left = self.trials - done
         # Short runs still fit the model a few times, and no batch leaves a core without work.
-        size = min(size, max(4 * cores, self.trials // 4))
+        size = min(size, max(4 * cores, self.trials // 3))
         return left if left < size + cores else min(size, left)
 
     def closing(self, done: int) -> bool:

@@ -24,7 +24,7 @@ Array = np.ndarray[Any, Any]
 LEAST_DEPTH, MOST_DEPTH = 64, 768
 # Copies of a multiply-add that unrolling may make, and that peeled tails may make of these: more compile for longer and
 # run no faster.
-MOST_CODE, MOST_COPIES = 48, 96
+MOST_CODE, MOST_COPIES = 96, 192
 # Shares of the cores that differ more than this are not worth measuring.
 UNEVEN = 1.34
 SHARINGS: tuple[Sharing, ...] = ("columns", "rows", "both")
