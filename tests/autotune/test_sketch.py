@@ -87,7 +87,7 @@ def test_sampled_candidates_are_legal_and_right(name: str) -> None:
 
 def test_a_short_last_vector_beside_whole_ones_stays_inside() -> None:
     work = ops.matmul(M=1, N=768, K=16)
-    template = space_of(work, host()).sketches[0].schedule
+    template = space_of(work, host()).sketches[1].schedule
     lanes = next(value for value in (56, 40, 48) if value in template.knobs["C.lanes"].values)
     assert_right(work, template.fill({"C.lanes": lanes, "C.copies": 16, "C.unroll": 1}))
 
@@ -97,7 +97,9 @@ def test_register_tiles_fit_the_registers(target: object) -> None:
     assert target in (AVX2, AVX512)
     space = space_of(ops.matmul(M=512, N=512, K=512), target)  # type: ignore[arg-type]
     lanes = target.vector_bytes // 4  # type: ignore[attr-defined]
-    for point in space.sample(np.random.default_rng(0), 200):
+    points = [point for point in space.sample(np.random.default_rng(0), 200) if point.space]
+    assert len(points) > 100
+    for point in points:
         values = space.sketches[point.space].chosen(point.choice)
         accumulators = values["C.rows"] * -(-values["C.columns"] // lanes)
         assert 6 <= accumulators <= target.registers  # type: ignore[attr-defined]
@@ -105,7 +107,9 @@ def test_register_tiles_fit_the_registers(target: object) -> None:
 
 def test_structure_decides_the_rule() -> None:
     def kinds(work: Workload) -> set[str]:
-        return {sketch.name.partition(",")[0] for sketch in space_of(work).sketches}
+        default, *others = space_of(work).sketches
+        assert default.name == "default"
+        return {sketch.name.partition(",")[0] for sketch in others}
 
     assert kinds(ops.matmul(M=64, N=64, K=64)) == {"gemm"}
     assert kinds(ops.batch_matmul(B=2, M=64, N=64, K=64)) == {"gemm"}
