@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import platform
 import signal
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 
 from loopwright.autotune.events import Improved, Planned, Progress, Tried
 from loopwright.autotune.log import Record, TuningLog, timestamp
 from loopwright.autotune.measure.finals import Finals
+from loopwright.autotune.measure.hosts import device_name, versions
 from loopwright.autotune.measure.pool import Candidate, Pool
 from loopwright.autotune.measure.task import Outcome, Task
 from loopwright.autotune.replay import schedule_of
@@ -264,12 +262,26 @@ class Session:
         times = finals.race(task, trials) if ready else None
         if times is None:
             return
+        if incumbent is not None:
+            times = self._confirmed(task, finals, trials, times)
         known = race.best.seconds if race.best is not None else None
         scale = drift(known, times[0]) if incumbent and known else 1.0
         for contender, seconds in zip(ready, times[1:] if incumbent else times, strict=True):
             assert contender.record is not None
             contender.record = replace(contender.record, seconds=seconds * scale)
             self._promote(contender)
+
+    def _confirmed(self, task: Task, finals: Finals, trials: list[int], times: list[float]) -> list[float]:
+        """If someone beat the best so far, times in which the two have raced alone once more.
+
+        The least of several noisy times is too low; what it is worth shows in a second race.
+        """
+        winner = min(range(len(times)), key=lambda n: times[n])
+        again = finals.race(task, [trials[0], trials[winner]]) if winner else None
+        if again is None:
+            return times
+        ratio = again[1] / again[0]
+        return [max(t, ratio * times[0]) if n else t for n, t in enumerate(times)]
 
     def _demote(self, contender: Contender, outcome: Outcome) -> None:
         """It passed on one core and failed on all of them."""
@@ -359,28 +371,3 @@ def undisturbed() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, old)
-
-
-@cache
-def versions() -> dict[str, str]:
-    """The versions that a record's times depend on."""
-    found = {}
-    for name, package in (("loopwright", "loopwright"), ("tvm", "apache-tvm")):
-        try:
-            found[name] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-@cache
-def device_name() -> str:
-    """The processor's name, as the system gives it."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            for line in file:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import platform
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 
 
 def usable_cores() -> tuple[int, ...]:
@@ -22,3 +25,28 @@ def memory_limit() -> int:
     import psutil
 
     return min(8 << 30, int(psutil.virtual_memory().total) // 4)
+
+
+@cache
+def versions() -> dict[str, str]:
+    """The versions that a record's times depend on."""
+    found = {}
+    for name, package in (("loopwright", "loopwright"), ("tvm", "apache-tvm")):
+        try:
+            found[name] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@cache
+def device_name() -> str:
+    """The processor's name, as the system gives it."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
