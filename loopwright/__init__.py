@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from loopwright.autotune.tune import tune as tune
     from loopwright.building import UntunedWarning as UntunedWarning
     from loopwright.building import build as build
+    from loopwright.building import default_schedule as default_schedule
     from loopwright.building import lower as lower
     from loopwright.sched.errors import ArgumentError as ArgumentError
     from loopwright.sched.errors import ArgumentTypeError as ArgumentTypeError
@@ -100,7 +101,7 @@ _HOME = {
         "sched.runtime.target": "Target",
         "sched.runtime.kernel": "Kernel",
         "sched.runtime.library": "load",
-        "building": "UntunedWarning build lower",
+        "building": "UntunedWarning build default_schedule lower",
         "sched.importer": "from_te from_tir",
         "autotune.tune": "tune",
         "sched.errors": (

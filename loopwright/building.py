@@ -58,6 +58,20 @@ def build(
     return build_schedule(chosen, parsed, work=work, provenance=provenance)
 
 
+def default_schedule(work: Workload, target: object = "cpu") -> Schedule:
+    """The schedule that `build` uses for a workload that was never tuned: to look at, or to go on from.
+
+    Example:
+        >>> from loopwright import ops
+        >>> schedule = default_schedule(ops.matmul(M=64, N=64, K=64))
+        >>> [loop.name for loop in schedule.nests.stages["C"].loops if loop.kind == "vectorize"]
+        ['j_v']
+    """
+    from loopwright.sched.recipes.default import default_schedule as by_structure
+
+    return by_structure(work, Target.parse(target))
+
+
 def lower(
     work: Workload,
     target: object = "cpu",

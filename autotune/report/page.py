@@ -14,7 +14,7 @@ from loopwright.autotune.lookup import seconds_text
 from loopwright.autotune.record import Record, timestamp
 from loopwright.autotune.replay import schedule_of
 from loopwright.autotune.report import charts
-from loopwright.autotune.report.history import History, histories
+from loopwright.autotune.report.history import History, Trial, histories
 from loopwright.autotune.report.labels import short_labels
 from loopwright.sched.errors import LogError
 from loopwright.sched.language.workload import Workload
@@ -105,7 +105,7 @@ def _row(number: int, label: str, history: History) -> dict[str, Any]:
         "trials": len(history.trials),
         "failed": sum(history.failures.values()),
         "best": seconds_text(best.record.seconds) if best and best.record.seconds else "none",
-        "found": f"trial {best.number}" if best else "",
+        "found": f"trial {_trial(best)}" if best else "",
         "gain": f"{gain:.2f}" if gain else "",
         "minutes": f"{history.minutes:.1f}",
     }
@@ -130,13 +130,18 @@ def _messages(history: History) -> list[tuple[str, int, str]]:
     return [(cause, count, last.get(cause, "")) for cause, count in history.failures.most_common()]
 
 
+def _trial(best: Trial) -> int:
+    """The number that the log, and whoever builds from it, has for a trial."""
+    return best.number if best.record.trial is None else best.record.trial
+
+
 def _winner(history: History, find: FindWorkload) -> Winner | None:
     best = history.best
     if best is None:
         return None
     record = best.record
     chosen = [(name, str(value)) for name, value in record.chosen.items()]
-    note = f"trial {best.number}, {seconds_text(record.seconds or 0.0)}, space {record.space[:12]}"
+    note = f"trial {_trial(best)}, {seconds_text(record.seconds or 0.0)}, space {record.space[:12]}"
     work = find(record)
     if work is None or work.key != record.workload:
         return Winner(chosen, "", _directives(record.schedule), note)

@@ -46,14 +46,37 @@ def _unary(op: str, a: Expr) -> Expr:
     return _builders().unary(op, a)
 
 
+# The operators of NumPy's scalars, by the names of their ufuncs.
+_UFUNCS = {
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "floor_divide": "floordiv", "remainder": "mod",
+    "power": "pow", "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt",
+    "greater_equal": "ge", "bitwise_and": "bitand", "bitwise_or": "bitor", "bitwise_xor": "bitxor",
+    "left_shift": "shl", "right_shift": "shr",
+}  # fmt: skip
+
+
 class Expr:
     """A scalar expression. Arithmetic, comparisons and ``& | ^ << >> ~`` build larger expressions."""
 
     dtype: str
     __slots__ = ()
     __hash__ = object.__hash__
-    # NumPy scalars on the left must not try to spread over an expression.
-    __array_ufunc__ = None
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
+        """A NumPy scalar's arithmetic goes on as an expression's; other NumPy functions have equals in ``lw``."""
+        op = _UFUNCS.get(ufunc.__name__)
+        if method == "__call__" and op is not None and len(inputs) == 2:
+            return _binary(op, *inputs)
+        raise ExpressionTypeError(
+            f"np.{ufunc.__name__} computes arrays, and `{self}` is an element that is being defined;\n"
+            "the functions for elements are Loopwright's own, such as lw.exp, lw.sqrt, lw.max, lw.select"
+        )
+
+    def __float__(self) -> float:
+        raise ExpressionTypeError(
+            f"the expression `{self}` is no plain number; its value is known only when the kernel runs.\n"
+            "The functions for elements are Loopwright's own, such as lw.sqrt or lw.exp instead of math.sqrt"
+        )
 
     def __add__(self, other: ExprLike) -> Expr:
         return _binary("add", self, other)

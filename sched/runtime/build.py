@@ -89,4 +89,6 @@ def build_schedule(
     """
     lowered = lower_schedule(schedule, target)
     signature = signature_of(work or schedule.work)
-    return compile_function(lowered.func, signature, target, checks=checks, provenance=provenance)
+    kernel = compile_function(lowered.func, signature, target, checks=checks, provenance=provenance)
+    kernel.schedule = schedule
+    return kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from loopwright.sched.errors import BuildError, TargetError
 from loopwright.sched.runtime import arguments, threads
 from loopwright.sched.runtime.signature import Signature
 from loopwright.sched.runtime.target import Target, host_facts
+
+if TYPE_CHECKING:
+    from loopwright.sched.scheduling.schedule import Schedule
 
 SOURCES = ("tir", "llvm", "asm")
 
@@ -60,6 +63,8 @@ class Kernel:
         self.checked = checked
         #: Where the schedule came from, as the builder said; a plain value.
         self.provenance = provenance
+        #: The schedule it was built from, to print or to go on from; None for a loaded library.
+        self.schedule: Schedule | None = None
         self.module = module
         self.path = path
         self._lowered = lowered

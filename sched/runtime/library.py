@@ -155,7 +155,7 @@ def _c_source(kernel: Kernel) -> str:
     description = {
         "format": FORMAT,
         "signature": kernel.signature.to_json(),
-        "target": kernel.target.to_json(),
+        "target": {**kernel.target.to_json(), "caches": list(kernel.target.caches)},
         "parallel": kernel.parallel,
         "provenance": kernel.provenance,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -134,7 +134,11 @@ class Target:
         """
         try:
             features = tuple(sorted(str(f) for f in value.get("features") or ()))
-            return cls(str(value["kind"]), str(value["mcpu"]), int(value["cores"]), features)
+            target = cls(str(value["kind"]), str(value["mcpu"]), int(value["cores"]), features)
+            if "caches" in value:
+                l1, l2, l3 = map(int, value["caches"])
+                return replace(target, caches=(l1, l2, l3))
+            return target
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise TargetError(f"not a target: {value!r} ({error})") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from math import prod
@@ -83,6 +84,15 @@ class Schedule:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a schedule does not change; its methods return new schedules ({name})")
+
+    def __getattr__(self, name: str) -> Any:
+        """Only asked for what there is not: a misspelt directive, most likely."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        methods = [n for n, value in vars(Schedule).items() if callable(value) and not n.startswith("_")]
+        near = [n for n in methods if name in n] or difflib.get_close_matches(name, methods, 1)
+        hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(sorted(methods))}"
+        raise AttributeError(f"a schedule has no {name!r}{hint}")
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"a schedule does not change; its methods return new schedules ({name})")
