@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loopwright.autotune.log_match import TargetLike, compare_targets, target_json
 from loopwright.autotune.log_read import Entry, Problem, Snapshot, read_log
 from loopwright.autotune.record import CAUSES, SCHEMA, Record, timestamp
-from loopwright.sched.errors import LogError
+from loopwright.sched.errors import LogError, path_of
 
 if TYPE_CHECKING:
     from loopwright.autotune.log_write import Appender
@@ -34,7 +33,7 @@ class TuningLog:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path = path_of(path, "tuning log", LogError)
         self._appender: Appender | None = None
         self._problems: tuple[Problem, ...] = ()
 

@@ -166,7 +166,7 @@ def seconds_text(seconds: float) -> str:
 def _snapshot(log: LogLike) -> Snapshot:
     if isinstance(log, Snapshot):
         return log
-    return read_log(log.path if isinstance(log, TuningLog) else log)
+    return read_log(log.path if isinstance(log, TuningLog) else TuningLog(log).path)
 
 
 def _unread(snapshot: Snapshot) -> str:

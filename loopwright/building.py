@@ -96,6 +96,12 @@ def _schedule_for(
             f"build takes a workload, such as ops.matmul(M=512, N=512, K=512), not {work!r}{hint}"
         )
     if schedule is not None:
+        from loopwright.sched.scheduling.schedule import Schedule
+
+        if not isinstance(schedule, Schedule):
+            raise ScheduleError(
+                f"schedule= takes a schedule, such as work.schedule().vectorize(...), not {schedule!r}"
+            )
         if schedule.work.key != work.key:
             raise ScheduleError(
                 f"the schedule was written for {schedule.work}, which computes something else than {work}"

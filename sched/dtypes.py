@@ -31,7 +31,7 @@ def check_dtype(dtype: object, where: str) -> str:
     """
     try:
         name = np.dtype(dtype).name  # type: ignore[call-overload]
-    except TypeError:
+    except (TypeError, ValueError, SyntaxError):  # NumPy parses texts
         name = str(dtype)
     if name not in ALL:
         raise DefinitionError(f"{where}: unknown dtype {dtype!r}; known are {', '.join(ALL)}")

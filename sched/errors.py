@@ -6,6 +6,9 @@ derives from the built-in exception a Python programmer would expect (``ValueErr
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 
 class LoopwrightError(Exception):
     """The base of every error that Loopwright raises on purpose."""
@@ -57,3 +60,13 @@ class LogError(LoopwrightError, RuntimeError):
 
 class TuneError(LoopwrightError, RuntimeError):
     """A tuning run could not start or could not go on."""
+
+
+def path_of(value: object, what: str, error: type[LoopwrightError]) -> Path:
+    """``value`` as a path; what cannot be one raises ``error``, named by ``what``."""
+    if not isinstance(value, (str, os.PathLike)) or isinstance(value, bytes):
+        raise error(f"{what}: a path is expected, not {value!r}")
+    text = os.fspath(value)
+    if not isinstance(text, str) or "\0" in text:
+        raise error(f"{what}: {text!r} is no path")
+    return Path(text)

@@ -29,6 +29,9 @@ BINARY = {
     "and": tirx.And, "or": tirx.Or, "pow": tirx.power,
     "bitand": tirx.bitwise_and, "bitor": tirx.bitwise_or, "bitxor": tirx.bitwise_xor,
 }  # fmt: skip
+# Functions that round nothing, and those that TVM cannot compile: they are the C library's.
+EXACT = ("abs", "floor", "ceil", "round", "trunc")
+LIBRARY = ("expm1", "sinh", "cosh")
 FUNCTIONS = {"round": "nearbyint", "abs": "abs"}
 
 
@@ -118,12 +121,21 @@ class _Emitter:
                 a = self.expr(e.args[0])
                 return tirx.Select(tirx.LT(a, tirx.const(0, e.dtype)), integers.negated(a, e.dtype), a)
             case Call():
-                return getattr(tirx, FUNCTIONS.get(e.fn, e.fn))(*(self.expr(a) for a in e.args))
+                return self.call(e.fn, self.expr(e.args[0]), e.dtype)
             case Cast():
                 return self.cast(self.expr(e.value), e.value.dtype, e.dtype)
             case Select():
                 return tirx.Select(self.expr(e.cond), self.expr(e.a), self.expr(e.b))
         raise AssertionError(f"no TensorIR for {type(e).__name__}")
+
+    @staticmethod
+    def call(fn: str, a: Any, dtype: str) -> Any:
+        """A mathematical function; of float16 it is computed in float32, where TVM has all of them and its digits."""
+        if dtype == "float16" and fn not in EXACT:
+            return tirx.Cast(dtype, _Emitter.call(fn, tirx.Cast("float32", a), "float32"))
+        if fn in LIBRARY:
+            return tirx.call_pure_extern(dtype, fn + ("f" if dtype == "float32" else ""), a)
+        return getattr(tirx, FUNCTIONS.get(fn, fn))(a)
 
     @staticmethod
     def cast(value: Any, source: str, dtype: str) -> Any:

@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loopwright.sched.errors import ExportError, LoadError, TargetError
+from loopwright.sched.errors import ExportError, LoadError, TargetError, path_of
 from loopwright.sched.runtime import threads
 from loopwright.sched.runtime.ffi import foreign_functions, runtime_library
 from loopwright.sched.runtime.signature import Signature
@@ -33,9 +33,13 @@ def export(kernel: Kernel, path: str | PathLike[str]) -> Path:
     """Write ``kernel`` as a shared library; see :meth:`Kernel.export`."""
     import tempfile
 
-    goal = Path(path)
-    if goal.is_dir() or not goal.parent.is_dir():
-        what = "it is a folder" if goal.is_dir() else f"there is no folder {goal.parent}"
+    goal = path_of(path, "export", ExportError)
+    try:
+        is_folder, folder_there = goal.is_dir(), goal.parent.is_dir()
+    except OSError as error:
+        raise ExportError(f"cannot write {goal}: {error.strerror or error}") from None
+    if is_folder or not folder_there:
+        what = "it is a folder" if is_folder else f"there is no folder {goal.parent}"
         raise ExportError(f"cannot write {goal}: {what}")
     try:
         with tempfile.TemporaryDirectory(dir=goal.parent, prefix=f".{goal.name}.") as folder:
@@ -57,7 +61,7 @@ def load(path: str | PathLike[str]) -> Kernel:
     """
     from loopwright.sched.runtime.kernel import Kernel
 
-    file = Path(path)
+    file = path_of(path, "load", LoadError)
     description = _describe(file)
     try:
         signature = Signature.from_json(description["signature"])

@@ -105,7 +105,7 @@ def test_it_shows_progress_failures_predictions_and_the_winner(log: Path) -> Non
         assert words in html
     assert "Predicted and measured" in html
     assert "rank correlation 1.00" in html
-    assert "trial 20, 50 us" in html  # the winner, from 1
+    assert "trial 19, 50 us" in html  # the winner, by the number in its record
     assert "parallel" in html
     assert "stopped &amp; ended" in html
 
