@@ -38,6 +38,9 @@ class Finals:
         """Have candidates compiled, and checked on all cores; :meth:`finish` says how that went."""
         self._task = task
         self._waiting = deque(c for c in candidates if (task.key, c.trial) not in self._built)
+        for candidate in candidates:
+            if (task.key, candidate.trial) in self._built:  # about to run again: the last to be given up
+                self._built.move_to_end((task.key, candidate.trial))
         self._outcomes = {c.trial: Outcome(c.trial, verified=True) for c in candidates}
         if self.seat.ready:
             self._send_waiting()
@@ -95,8 +98,13 @@ class Finals:
         self._watch_next()
 
     def race(self, task: Task, trials: Sequence[int]) -> list[float] | None:
-        """Time built candidates in turns: their least seconds, or None if the worker was lost over it."""
+        """Time built candidates in turns: their least seconds.
+
+        None if the worker is lost over it, or was lost since, and with it something that was built.
+        """
         seat = self.seat
+        if any((task.key, trial) not in self._built for trial in trials):
+            return None
         seat.teach(task)
         for trial in trials:
             self._built.move_to_end((task.key, trial))

@@ -149,6 +149,19 @@ def test_no_candidate_is_begun_after_the_end(bench: Bench) -> None:
     assert outcomes == []
 
 
+def test_the_best_so_far_is_the_last_kernel_to_be_given_up(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("loopwright.autotune.measure.finals.KEPT_KERNELS", 2)
+    task, (best, *others) = bench.task(WORK), candidates(WORK, 4)
+    bench.finals.build(task, [best])
+    for other in others:
+        bench.finals.build(task, [best, other])
+        assert bench.finals.race(task, [best.trial, other.trial]) is not None
+    # What was given up, or lost with its worker, is no reason to end the run.
+    assert bench.finals.race(task, [best.trial, others[0].trial]) is None
+
+
 def test_finals_time_candidates_beside_each_other(bench: Bench) -> None:
     task, runners = bench.task(WORK), candidates(WORK, 3)
     outcomes = bench.finals.build(task, runners)
