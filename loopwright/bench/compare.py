@@ -26,8 +26,8 @@ ROUNDS = 15
 # A workload that takes long is measured in fewer rounds.
 LEAST_ROUNDS, LONGEST_SECONDS = 3, 30.0
 BURST_SECONDS = 0.03
-# OpenBLAS's threads go on spinning for some 20 ms after a call, and would take a core from who is next.
-REST_SECONDS = 0.04
+# OpenBLAS's threads go on spinning for some 100 ms after a call, and would take a core from who is next.
+REST_SECONDS = 0.2
 CONTENDERS = {"default": "the default kernel", "tuned": "the tuned kernel", "numpy": "the NumPy function"}
 
 
