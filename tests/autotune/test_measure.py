@@ -64,8 +64,12 @@ def test_a_race_ranks_its_runners() -> None:
 
 def test_drift_is_taken_out_unless_the_machine_is_another() -> None:
     assert drift(1.0, 1.0) == 1.0
-    assert drift(2.0, 2.5) == pytest.approx(0.8)
-    assert drift(2.0, 20.0) == 1.0
+    assert drift(2.0, 1.6) == pytest.approx(1.25)
+    assert drift(2.0, 0.2) == 1.0
+
+
+def test_no_record_claims_less_than_was_measured() -> None:
+    assert drift(2.0, 2.5) == 1.0
 
 
 def test_imbalance() -> None:
