@@ -102,7 +102,6 @@ class Session:
         self._planning = 0.0
         self._screens: list[float] = []
         self._best: Record | None = None
-        self._best_trial: int | None = None
         self._resume(log.records(work.key, target))
 
     def _resume(self, records: Sequence[Record]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, Reduce, Result, children, rewrite
+from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, rewrite, structure
 from loopwright.sched.language.interval import index_range
 
 ZERO = Const(0, "int32")
@@ -18,21 +18,6 @@ ZERO = Const(0, "int32")
 def number(value: int) -> Const:
     """An index constant."""
     return Const(value, "int32")
-
-
-def structure(expr: Expr) -> Any:
-    """A hashable value that is equal for expressions of one structure (axes by identity, tensors by name)."""
-    match expr:
-        case Axis() | Result():
-            return id(expr)
-        case Const():
-            return (expr.value, expr.dtype)
-        case Load():
-            return ("load", expr.tensor.name, *map(structure, expr.indices))
-        case Reduce():
-            return id(expr)
-    tag = getattr(expr, "op", None) or getattr(expr, "fn", None) or type(expr).__name__
-    return (tag, expr.dtype, *map(structure, children(expr)))
 
 
 @dataclass
@@ -90,7 +75,8 @@ def linear(expr: Expr) -> Linear:
                 return a.scaled(b.const)
             if not a.terms:
                 return b.scaled(a.const)
-    return Linear({structure(expr): (expr, 1)}, 0)
+    # Nearly every term is an axis: its identity says all.
+    return Linear({id(expr) if isinstance(expr, Axis) else structure(expr): (expr, 1)}, 0)
 
 
 def simplify(expr: Expr) -> Expr:

@@ -32,7 +32,7 @@ BINARY = {
 # Functions that round nothing, and those that TVM cannot compile: they are the C library's.
 EXACT = ("abs", "floor", "ceil", "round", "trunc")
 LIBRARY = ("expm1", "sinh", "cosh")
-FUNCTIONS = {"round": "nearbyint", "abs": "abs"}
+FUNCTIONS = {"round": "nearbyint"}
 
 
 def emit(program: stmt.Program) -> PrimFunc:

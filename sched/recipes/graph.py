@@ -5,7 +5,6 @@ from __future__ import annotations
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.expr import Call, walk
 from loopwright.sched.language.stage import Stage
-from loopwright.sched.language.workload import Workload
 from loopwright.sched.lowering.prepare import definitions
 from loopwright.sched.recipes.roles import roles_of
 from loopwright.sched.scheduling.nest import Nests
@@ -81,8 +80,3 @@ def finish_inside(schedule: Schedule, follower: str, stage: str) -> Schedule:
         except ScheduleError:
             return placed
     return schedule
-
-
-def needed_points(work: Workload) -> int:
-    """Iterations of all stages together."""
-    return sum(_points(tuple(a.extent for a in stage.all_axes)) for stage in work.stages)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from loopwright.sched import dtypes
-from loopwright.sched.language.expr import Axis, Expr, Load, Select, loads, walk
+from loopwright.sched.language.expr import Axis, Expr, Load, loads, walk
 from loopwright.sched.language.stage import Stage
 from loopwright.sched.lowering.affine import linear
 from loopwright.sched.lowering.prepare import definitions
@@ -147,8 +147,3 @@ def _rows_axis(spatial: list[Axis], operands: tuple[Operand, ...], vector: Axis 
         if kept and any(o.uses(axis) for o in operands):
             return axis
     return None
-
-
-def branches(expr: Expr) -> bool:
-    """Whether an expression chooses between values, as boundary conditions do."""
-    return any(isinstance(e, Select) for e in walk(expr))

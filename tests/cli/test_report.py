@@ -138,7 +138,9 @@ def test_a_log_in_which_everything_failed(tmp_path: Path) -> None:
 def test_one_trial_is_enough(tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
     path.write_bytes(record(0, time="").to_line())
-    parsed(render(path))
+    html = render(path)
+    parsed(html)
+    assert "Best time against trials" in html
 
 
 def test_many_workloads_are_folded(tmp_path: Path) -> None:

@@ -8,21 +8,12 @@ import pytest
 
 import loopwright as lw
 from loopwright.sched.scheduling.schedule import Schedule
-from tests.sched.workloads import dense_apart, matmul
+from tests.sched.workloads import dense_apart, matmul, tiled_matmul
 
 
 def template() -> Schedule:
     i_tile, j_tile = lw.knob("i_tile", [4, 6, 8, 12, 16]), lw.knob("j_tile", [16, 32, 48, 64])
-    return (
-        matmul(256, 256, 256)
-        .schedule()
-        .split("C.i", ("io", "ii"), i_tile)
-        .split("C.j", ("jo", "ji"), j_tile)
-        .reorder("C", "io jo k ii ji")
-        .vectorize("C.ji")
-        .unroll("C.ii")
-        .parallel("C.io")
-    )
+    return tiled_matmul((256, 256, 256), i_tile, j_tile)
 
 
 def test_a_template_is_a_space() -> None:
@@ -46,16 +37,7 @@ def test_a_template_is_a_space() -> None:
 
 
 def test_a_filled_schedule_is_the_one_written_by_hand() -> None:
-    by_hand = (
-        matmul(256, 256, 256)
-        .schedule()
-        .split("C.i", ("io", "ii"), 8)
-        .split("C.j", ("jo", "ji"), 32)
-        .reorder("C", "io jo k ii ji")
-        .vectorize("C.ji")
-        .unroll("C.ii")
-        .parallel("C.io")
-    )
+    by_hand = tiled_matmul((256, 256, 256))
     assert template().fill(i_tile=8, j_tile=32) == by_hand
     assert template().fill(i_tile=8, j_tile=32).nests.stages["C"].loops == by_hand.nests.stages["C"].loops
 

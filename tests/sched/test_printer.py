@@ -10,22 +10,13 @@ import pytest
 
 import loopwright as lw
 from loopwright.sched.scheduling.schedule import Schedule
-from tests.sched.workloads import blur, chain, dense, dense_apart, matmul, normalise, softmax
+from tests.sched.workloads import blur, chain, dense, dense_apart, matmul, normalise, softmax, tiled_matmul
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 
 
 def quickstart(i_tile: object = 8, j_tile: object = 32) -> Schedule:
-    return (
-        matmul(500, 300, 200)
-        .schedule()
-        .split("C.i", ("io", "ii"), i_tile)
-        .split("C.j", ("jo", "ji"), j_tile)
-        .reorder("C", "io jo k ii ji")
-        .vectorize("C.ji")
-        .unroll("C.ii")
-        .parallel("C.io")
-    )
+    return tiled_matmul((500, 300, 200), i_tile, j_tile)
 
 
 def packed() -> Schedule:

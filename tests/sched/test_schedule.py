@@ -17,20 +17,11 @@ from loopwright.sched.scheduling.nest import Loop
 from loopwright.sched.scheduling.schedule import Schedule
 from tests.sched.generate import propose, schedules
 from tests.sched.programs import run
-from tests.sched.workloads import WORKLOADS, blur, check_kernel, matmul, softmax
+from tests.sched.workloads import WORKLOADS, blur, check_kernel, matmul, softmax, tiled_matmul
 
 
 def quickstart() -> Schedule:
-    return (
-        matmul(500, 300, 200)
-        .schedule()
-        .split("C.i", ("io", "ii"), 8)
-        .split("C.j", ("jo", "ji"), 32)
-        .reorder("C", "io jo k ii ji")
-        .vectorize("C.ji")
-        .unroll("C.ii")
-        .parallel("C.io")
-    )
+    return tiled_matmul((500, 300, 200))
 
 
 def loops(schedule: Schedule, stage: str = "C") -> str:

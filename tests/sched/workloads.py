@@ -10,6 +10,7 @@ import numpy as np
 
 import loopwright as lw
 from loopwright.sched.language.workload import Workload
+from loopwright.sched.scheduling.schedule import Schedule
 
 
 @lw.operator
@@ -253,3 +254,17 @@ def check_kernel(work: Workload, kernel: Callable[..., Any]) -> None:
             np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
         else:
             np.testing.assert_array_equal(actual, expected)
+
+
+def tiled_matmul(size: tuple[int, int, int], i_tile: Any = 8, j_tile: Any = 32) -> Schedule:
+    """The quickstart's schedule; tiles may be knobs."""
+    return (
+        matmul(*size)
+        .schedule()
+        .split("C.i", ("io", "ii"), i_tile)
+        .split("C.j", ("jo", "ji"), j_tile)
+        .reorder("C", "io jo k ii ji")
+        .vectorize("C.ji")
+        .unroll("C.ii")
+        .parallel("C.io")
+    )
