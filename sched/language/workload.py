@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from loopwright.sched.scheduling.schedule import Schedule
+    from loopwright.sched.views.drawing import Drawing
 
 
 class Workload:
@@ -101,6 +102,15 @@ class Workload:
         from loopwright.sched.reference import evaluate
 
         return evaluate(self, arrays)
+
+    def draw(self) -> Drawing:
+        """The graph of stages as a drawing: notebooks show it, ``.save("stages.svg")`` writes it."""
+        from loopwright.sched.views.drawing import draw_graph
+
+        return draw_graph(self)
+
+    def _repr_svg_(self) -> str:
+        return self.draw().svg
 
     def to_json(self) -> dict[str, Any]:
         """The whole definition as JSON-able data; :meth:`from_json` restores it in any process."""

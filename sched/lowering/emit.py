@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from typing import Any
 
 from tvm import tirx
@@ -29,6 +30,8 @@ BINARY = {
     "and": tirx.And, "or": tirx.Or, "pow": tirx.power,
     "bitand": tirx.bitwise_and, "bitor": tirx.bitwise_or, "bitxor": tirx.bitwise_xor,
 }  # fmt: skip
+# A counter that user code may read: on x86 it runs at one rate whatever the core's clock does.
+CLOCK = "llvm.readcyclecounter" if platform.machine() in ("x86_64", "AMD64") else "llvm.readsteadycounter"
 # Functions that round nothing, and those that TVM cannot compile: they are the C library's.
 EXACT = ("abs", "floor", "ceil", "round", "trunc")
 LIBRARY = ("expm1", "sinh", "cosh")
@@ -93,6 +96,9 @@ class _Emitter:
                 made = self.declare(roomy, VECTOR_ALIGNMENT)
                 self.buffers[id(s.buffer)] = made
                 return AllocBuffer(made)
+            case stmt.Clock():
+                ticks = tirx.call_llvm_intrin("int64", CLOCK)
+                return BufferStore(self.buffers[id(s.buffer)], ticks, [tirx.const(s.index, "int32")])
             case stmt.Store():
                 indices = [self.expr(index) for index in s.indices]
                 return BufferStore(self.buffers[id(s.buffer)], self.expr(s.value), indices)

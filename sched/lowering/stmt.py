@@ -68,6 +68,14 @@ class Store(Stmt):
 
 
 @dataclass(frozen=True, eq=False)
+class Clock(Stmt):
+    """``buffer[index]`` becomes the processor's clock: an int64 that grows at an even rate."""
+
+    buffer: Buffer
+    index: int
+
+
+@dataclass(frozen=True, eq=False)
 class Alloc(Stmt):
     """``buffer`` lives for the rest of the enclosing sequence."""
 

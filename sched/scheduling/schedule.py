@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.scheduling.directives import Directive
-from loopwright.sched.scheduling.knobs import Choice, Derived, Knob
+from loopwright.sched.scheduling.knobs import Choice, Knob
+from loopwright.sched.scheduling.methods import DirectiveMethods
 from loopwright.sched.scheduling.nest import Nests
 from loopwright.sched.scheduling.placement import vectors_innermost
 from loopwright.sched.scheduling.space import EXACT, distinct, leaves, legal, witness
 
 if TYPE_CHECKING:
     from loopwright.sched.language.workload import Workload
-
-Number = int | Knob | Derived
-Text = str | Knob
-Order = str | Knob | Sequence[Any]
+    from loopwright.sched.views.drawing import Drawing
+    from loopwright.sched.views.explain import Explanation
 
 
-class Schedule:
+class Schedule(DirectiveMethods):
     """A workload and the directives that shape its loops, in the order written.
 
     Every method that adds a directive checks it at once and returns a new schedule. Loops are addressed as
@@ -89,7 +88,7 @@ class Schedule:
         """Only asked for what there is not: a misspelt directive, most likely."""
         if name.startswith("_"):
             raise AttributeError(name)
-        methods = [n for n, value in vars(Schedule).items() if callable(value) and not n.startswith("_")]
+        methods = [n for n in dir(Schedule) if not n.startswith("_") and callable(getattr(Schedule, n))]
         near = [n for n in methods if name in n] or difflib.get_close_matches(name, methods, 1)
         hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(sorted(methods))}"
         raise AttributeError(f"a schedule has no {name!r}{hint}")
@@ -131,120 +130,6 @@ class Schedule:
         new = object.__new__(Schedule)
         new._set(*self._extended(directive))
         return new
-
-    def _add(self, kind: str, **args: Any) -> Schedule:
-        return self.add(Directive.of(kind, args))
-
-    def split(self, loop: Text, names: Sequence[Text], factor: Number, tail: Text = "auto") -> Schedule:
-        """Run ``loop`` as an outer loop over tiles and an inner loop over ``factor`` iterations.
-
-        Args:
-            loop: ``"C.i"``.
-            names: of the outer and the inner loop: ``("io", "ii")``.
-            factor: length of the inner loop, at least 1; larger than the loop means one tile.
-            tail: what the last tile does where the factor does not divide. ``"guard"``: a condition in the loop;
-                ``"peel"``: a loop of its own; ``"pad"``: the loop is rounded up and its data padded; ``"auto"``: no
-                condition in the steady state.
-        """
-        return self._add("split", loop=loop, names=names, factor=factor, tail=tail)
-
-    def tile(
-        self,
-        stage: Text,
-        axes: Mapping[str, Sequence[Any]] | None = None,
-        /,
-        tail: Text = "auto",
-        **tiles: Sequence[Any],
-    ) -> Schedule:
-        """Split several loops; the loops over tiles come outside, the loops in a tile inside.
-
-        ``tile("by", y=("yo", "yi", 32), x=("xo", "xi", 64))``. For axes named like an option, a dict:
-        ``tile("by", {"tail": ("to", "ti", 4)})``.
-        """
-        named = {**(axes or {}), **tiles}
-        items = []
-        for axis, parts in named.items():
-            if not isinstance(parts, (tuple, list)):
-                raise ScheduleError(
-                    f"tile {stage}: {axis}= takes (outer, inner, factor), such as ('io', 'ii', 8), not {parts!r}"
-                )
-            items.append((axis, *parts))
-        return self._add("tile", stage=stage, tiles=items, tail=tail)
-
-    def fuse(self, outer: Text, inner: Text, name: Text) -> Schedule:
-        """Run a loop and the loop right inside it as one loop ``name``."""
-        return self._add("fuse", outer=outer, inner=inner, name=name)
-
-    def reorder(self, stage: Text, order: Order) -> Schedule:
-        """Put loops in another order, outermost first: ``reorder("C", "io jo k ii ji")``.
-
-        A partial list changes places among the loops it names; the others stay where they are.
-        """
-        return self._add("reorder", stage=stage, order=order)
-
-    def vectorize(self, loop: Text, width: Number | None = None, when: bool | Knob = True) -> Schedule:
-        """Run ``loop`` in vector lanes; with ``width``, split it first, into ``C.j`` and ``C.j.v``."""
-        return self._add("vectorize", loop=loop, width=width, when=when)
-
-    def parallel(self, loop: Text, when: bool | Knob = True) -> Schedule:
-        """Share ``loop`` out over the target's threads."""
-        return self._add("parallel", loop=loop, when=when)
-
-    def unroll(self, loop: Text, when: bool | Knob = True) -> Schedule:
-        """Write the body of ``loop`` out for each iteration."""
-        return self._add("unroll", loop=loop, when=when)
-
-    def compute_at(self, stage: Text, at: Text) -> Schedule:
-        """Compute ``stage`` inside loop ``at`` of a stage that reads it, over the region needed there."""
-        return self._add("compute_at", stage=stage, at=at)
-
-    def reverse_compute_at(self, stage: Text, at: Text) -> Schedule:
-        """Compute the elementwise ``stage`` inside loop ``at`` of the stage it reads, as soon as elements are complete."""
-        return self._add("reverse_compute_at", stage=stage, at=at)
-
-    def compute_inline(self, stage: Text) -> Schedule:
-        """Write the formula of ``stage`` where it is read; it is not stored."""
-        return self._add("compute_inline", stage=stage)
-
-    def compute_root(self, stage: Text) -> Schedule:
-        """Compute ``stage`` whole, before what reads it (as without a directive)."""
-        return self._add("compute_root", stage=stage)
-
-    def cache_read(
-        self,
-        tensor: Text,
-        scope: Text = "global",
-        at: Text | None = None,
-        name: Text | None = None,
-        consumers: Sequence[str] | None = None,
-    ) -> Schedule:
-        """Copy an input or a stage into a buffer that its consumers read instead.
-
-        Args:
-            tensor: what to copy.
-            scope: the buffer's memory: ``"global"``, ``"local"``, ``"shared"``.
-            at: a loop at which the needed region is copied; without it, all of the tensor is copied first.
-            name: the copy's name; ``A_shared`` by default.
-            consumers: the stages that read the copy; all that read the tensor by default.
-        """
-        return self._add("cache_read", tensor=tensor, scope=scope, at=at, name=name, consumers=consumers)
-
-    def cache_write(
-        self, stage: Text, scope: Text = "local", at: Text | None = None, name: Text | None = None
-    ) -> Schedule:
-        """Compute ``stage`` into a buffer of its own; a copy stage ``name`` moves complete blocks to where they belong.
-
-        Args:
-            stage: keeps its name and loops.
-            scope: the buffer's memory.
-            at: the loop at whose end the copy stands; by default the innermost outside every reduction loop.
-            name: the copy's name; ``C_local`` by default.
-        """
-        return self._add("cache_write", stage=stage, scope=scope, at=at, name=name)
-
-    def transform_layout(self, stage: Text, order: Order) -> Schedule:
-        """Store ``stage`` in the order of its loops: ``transform_layout("B_packed", "jo k ji")``."""
-        return self._add("transform_layout", stage=stage, order=order)
 
     # --- knobs -----------------------------------------------------------------------------------------------------
 
@@ -357,6 +242,39 @@ class Schedule:
         from loopwright.sched.scheduling.forms import to_python
 
         return to_python(self)
+
+    # --- seeing ----------------------------------------------------------------------------------------------------
+
+    def explain(self, target: object = "cpu") -> Explanation:
+        """What the schedule does on ``target``: bytes touched, loads, reuse and intensity per loop, buffers, registers.
+
+        ``print(schedule.explain())`` shows tables; the numbers are attributes of what is returned.
+
+        Errors:
+            ScheduleError: the schedule still has knobs.
+            TargetError: the target is unknown.
+        """
+        from loopwright.sched.runtime.target import Target
+        from loopwright.sched.views.explain import explain
+
+        return explain(self, Target.parse(target))
+
+    def draw(self) -> Drawing:
+        """The loop nest as a drawing: notebooks show it, ``.save("nest.svg")`` writes it."""
+        from loopwright.sched.views.drawing import draw_nest
+
+        return draw_nest(self)
+
+    def diff(self, other: Schedule) -> str:
+        """What ``other`` changes: a unified diff of the directives and of the loop nests; empty if nothing."""
+        from loopwright.sched.views.difference import difference
+
+        return difference(self, other)
+
+    def _repr_html_(self) -> str:
+        from loopwright.sched.views.page import nest_html
+
+        return nest_html(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Schedule):

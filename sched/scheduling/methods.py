@@ -1,0 +1,146 @@
+"""The directives as methods of a schedule: what each takes, with its options. The functions behind them are in
+:mod:`loopwright.sched.scheduling.directives`, whose docstrings show each loop nest before and after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from loopwright.sched.errors import ScheduleError
+from loopwright.sched.scheduling.directives import Directive
+from loopwright.sched.scheduling.knobs import Derived, Knob
+
+if TYPE_CHECKING:
+    from loopwright.sched.scheduling.schedule import Schedule
+
+Number = int | Knob | Derived
+Text = str | Knob
+Order = str | Knob | Sequence[Any]
+
+
+class DirectiveMethods:
+    """What :class:`~loopwright.sched.scheduling.schedule.Schedule` inherits; each method returns a new schedule.
+
+    Any of them raises :class:`~loopwright.sched.errors.ScheduleError` where the directive is illegal.
+    """
+
+    __slots__ = ()
+
+    def add(self, directive: Directive) -> Schedule:
+        """The schedule with one more directive."""
+        raise NotImplementedError
+
+    def _add(self, kind: str, **args: Any) -> Schedule:
+        return self.add(Directive.of(kind, args))
+
+    def split(self, loop: Text, names: Sequence[Text], factor: Number, tail: Text = "auto") -> Schedule:
+        """Run ``loop`` as an outer loop over tiles and an inner loop over ``factor`` iterations.
+
+        Args:
+            loop: ``"C.i"``.
+            names: of the outer and the inner loop: ``("io", "ii")``.
+            factor: length of the inner loop, at least 1; larger than the loop means one tile.
+            tail: what the last tile does where the factor does not divide. ``"guard"``: a condition in the loop;
+                ``"peel"``: a loop of its own; ``"pad"``: the loop is rounded up and its data padded; ``"auto"``: no
+                condition in the steady state.
+        """
+        return self._add("split", loop=loop, names=names, factor=factor, tail=tail)
+
+    def tile(
+        self,
+        stage: Text,
+        axes: Mapping[str, Sequence[Any]] | None = None,
+        /,
+        tail: Text = "auto",
+        **tiles: Sequence[Any],
+    ) -> Schedule:
+        """Split several loops; the loops over tiles come outside, the loops in a tile inside.
+
+        ``tile("by", y=("yo", "yi", 32), x=("xo", "xi", 64))``. For axes named like an option, a dict:
+        ``tile("by", {"tail": ("to", "ti", 4)})``.
+        """
+        named = {**(axes or {}), **tiles}
+        items = []
+        for axis, parts in named.items():
+            if not isinstance(parts, (tuple, list)):
+                raise ScheduleError(
+                    f"tile {stage}: {axis}= takes (outer, inner, factor), such as ('io', 'ii', 8), not {parts!r}"
+                )
+            items.append((axis, *parts))
+        return self._add("tile", stage=stage, tiles=items, tail=tail)
+
+    def fuse(self, outer: Text, inner: Text, name: Text) -> Schedule:
+        """Run a loop and the loop right inside it as one loop ``name``."""
+        return self._add("fuse", outer=outer, inner=inner, name=name)
+
+    def reorder(self, stage: Text, order: Order) -> Schedule:
+        """Put loops in another order, outermost first: ``reorder("C", "io jo k ii ji")``.
+
+        A partial list changes places among the loops it names; the others stay where they are.
+        """
+        return self._add("reorder", stage=stage, order=order)
+
+    def vectorize(self, loop: Text, width: Number | None = None, when: bool | Knob = True) -> Schedule:
+        """Run ``loop`` in vector lanes; with ``width``, split it first, into ``C.j`` and ``C.j.v``."""
+        return self._add("vectorize", loop=loop, width=width, when=when)
+
+    def parallel(self, loop: Text, when: bool | Knob = True) -> Schedule:
+        """Share ``loop`` out over the target's threads."""
+        return self._add("parallel", loop=loop, when=when)
+
+    def unroll(self, loop: Text, when: bool | Knob = True) -> Schedule:
+        """Write the body of ``loop`` out for each iteration."""
+        return self._add("unroll", loop=loop, when=when)
+
+    def compute_at(self, stage: Text, at: Text) -> Schedule:
+        """Compute ``stage`` inside loop ``at`` of a stage that reads it, over the region needed there."""
+        return self._add("compute_at", stage=stage, at=at)
+
+    def reverse_compute_at(self, stage: Text, at: Text) -> Schedule:
+        """Compute the elementwise ``stage`` inside loop ``at`` of the stage it reads, as soon as elements are complete."""
+        return self._add("reverse_compute_at", stage=stage, at=at)
+
+    def compute_inline(self, stage: Text) -> Schedule:
+        """Write the formula of ``stage`` where it is read; it is not stored."""
+        return self._add("compute_inline", stage=stage)
+
+    def compute_root(self, stage: Text) -> Schedule:
+        """Compute ``stage`` whole, before what reads it (as without a directive)."""
+        return self._add("compute_root", stage=stage)
+
+    def cache_read(
+        self,
+        tensor: Text,
+        scope: Text = "global",
+        at: Text | None = None,
+        name: Text | None = None,
+        consumers: Sequence[str] | None = None,
+    ) -> Schedule:
+        """Copy an input or a stage into a buffer that its consumers read instead.
+
+        Args:
+            tensor: what to copy.
+            scope: the buffer's memory: ``"global"``, ``"local"``, ``"shared"``.
+            at: a loop at which the needed region is copied; without it, all of the tensor is copied first.
+            name: the copy's name; ``A_shared`` by default.
+            consumers: the stages that read the copy; all that read the tensor by default.
+        """
+        return self._add("cache_read", tensor=tensor, scope=scope, at=at, name=name, consumers=consumers)
+
+    def cache_write(
+        self, stage: Text, scope: Text = "local", at: Text | None = None, name: Text | None = None
+    ) -> Schedule:
+        """Compute ``stage`` into a buffer of its own; a copy stage ``name`` moves complete blocks to where they belong.
+
+        Args:
+            stage: keeps its name and loops.
+            scope: the buffer's memory.
+            at: the loop at whose end the copy stands; by default the innermost outside every reduction loop.
+            name: the copy's name; ``C_local`` by default.
+        """
+        return self._add("cache_write", stage=stage, scope=scope, at=at, name=name)
+
+    def transform_layout(self, stage: Text, order: Order) -> Schedule:
+        """Store ``stage`` in the order of its loops: ``transform_layout("B_packed", "jo k ji")``."""
+        return self._add("transform_layout", stage=stage, order=order)

@@ -1,0 +1,1 @@
+"""Schedules to look at: what their loops touch, drawings, differences."""

@@ -1,0 +1,233 @@
+"""What a schedule makes the machine do: per loop, per buffer and per stage, from the statement tree it lowers to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from loopwright.sched import dtypes
+from loopwright.sched.lowering.stmt import Buffer
+from loopwright.sched.views.text import count_text, size_text, table
+from loopwright.sched.views.work_done import Access, Buffers, LoopWork, Work, work_of
+
+if TYPE_CHECKING:
+    from loopwright.sched.runtime.target import Target
+    from loopwright.sched.scheduling.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class LoopFacts:
+    """One loop. A *block* is one iteration of it with everything inside.
+
+    Attributes:
+        loop: the user's name, ``C.io``; ``kind``: serial, parallel, vectorize, unroll; ``depth``: of nesting.
+        iterations: of the loop, each time it is entered.
+        entered: how often it is entered in one run of the kernel.
+        touched: bytes of distinct elements a block touches, by buffer.
+        fits: the first cache that holds them: ``"L1"``, ``"L2"``, ``"L3"`` or ``"memory"``.
+        loads: elements a block loads, repeats included.
+        reuse: how often a block uses an element that it loads, on average.
+        operations: arithmetic operations of a block.
+        intensity: operations for each byte touched.
+    """
+
+    loop: str
+    kind: str
+    depth: int
+    iterations: int
+    entered: int
+    touched: dict[str, int]
+    fits: str
+    loads: int
+    reuse: float
+    operations: int
+    intensity: float
+
+
+@dataclass(frozen=True)
+class BufferFacts:
+    """One array or buffer: where it lives, its size, and the elements loaded and stored in one run."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    place: str
+    bytes: int
+    loads: int
+    stores: int
+
+    @property
+    def reuse(self) -> float:
+        """Loads for each element it has."""
+        elements = self.bytes // dtypes.itemsize(self.dtype)
+        return self.loads / elements if elements else 0.0
+
+
+@dataclass(frozen=True)
+class StageFacts:
+    """One stage: ``lanes`` of its vectors, ``accumulators`` in vector registers, ``threads`` at work, ``tasks`` for them."""
+
+    name: str
+    lanes: int
+    accumulators: int
+    registers: int
+    threads: int
+    tasks: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All of it; ``print`` shows tables.
+
+    Attributes:
+        title: the workload and the target.
+        operations: of one run. ``bytes``: of the arrays that the caller passes.
+        loops, buffers, stages: in the order of the nest.
+    """
+
+    title: str
+    operations: int
+    bytes: int
+    loops: tuple[LoopFacts, ...]
+    buffers: tuple[BufferFacts, ...]
+    stages: tuple[StageFacts, ...]
+
+    def __str__(self) -> str:
+        ratio = f", {self.operations / self.bytes:.3g} for each byte" if self.bytes else ""
+        head = f"{count_text(self.operations)} operations on {size_text(self.bytes)} of arrays{ratio}"
+        return "\n\n".join([f"{self.title}\n{head}", *self._tables()])
+
+    def _tables(self) -> Iterable[str]:
+        yield table(
+            ("loop", "iterations", "a block touches", "fits", "loads", "reuse", "operations/byte"),
+            [
+                (
+                    "  " * f.depth + (f"{f.kind} " if f.kind != "serial" else "") + f.loop,
+                    f"{f.iterations}",
+                    f"{size_text(sum(f.touched.values()))} ({', '.join(f'{n} {size_text(b)}' for n, b in f.touched.items())})",
+                    f.fits,
+                    count_text(f.loads),
+                    f"{f.reuse:.3g}",
+                    f"{f.intensity:.3g}",
+                )
+                for f in self.loops
+            ],
+        )
+        yield table(
+            ("buffer", "type", "lives", "size", "loads", "stores", "reuse"),
+            [
+                (
+                    b.name,
+                    f"{b.dtype}{list(b.shape)}",
+                    b.place,
+                    size_text(b.bytes),
+                    count_text(b.loads),
+                    count_text(b.stores),
+                    f"{b.reuse:.3g}",
+                )
+                for b in self.buffers
+            ],
+        )
+        yield table(
+            ("stage", "lanes", "accumulators", "threads"),
+            [
+                (
+                    s.name,
+                    str(s.lanes) if s.lanes > 1 else "no vectors",
+                    f"{s.accumulators} of {s.registers} registers" if s.accumulators else "none",
+                    f"{s.threads}, {s.tasks} tasks" if s.tasks > 1 else "1",
+                )
+                for s in self.stages
+            ],
+        )
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def explain(schedule: Schedule, target: Target) -> Explanation:
+    """What a filled schedule does on ``target``; see :class:`Explanation`.
+
+    Errors:
+        ScheduleError: the schedule still has knobs.
+    """
+    from loopwright.sched.runtime.build import program_of
+
+    program = program_of(schedule, target)
+    made = Buffers()
+    whole = work_of(program.body, made)
+    arrays = [*program.inputs, *program.outputs]
+    loops = [_loop_facts(w, target) for w in whole.loops if w.statement.part == ""]
+    return Explanation(
+        f"{schedule.work} on {target.describe()}",
+        whole.operations,
+        sum(map(_bytes, arrays)),
+        tuple(loops),
+        tuple(_buffer_facts(b, whole, b in arrays) for b in (*arrays, *made.made)),
+        tuple(_stage_facts(name, whole, made.made, target) for name in _computed(schedule)),
+    )
+
+
+def _computed(schedule: Schedule) -> list[str]:
+    return [nest.name for nest in schedule.nests.stages.values() if nest.place.kind != "inline"]
+
+
+def _loop_facts(loop: LoopWork, target: Target) -> LoopFacts:
+    block = loop.block
+    touched: dict[str, int] = {}
+    elements = 0
+    for buffer, count in block.touched().items():
+        touched[buffer.name] = touched.get(buffer.name, 0) + count * dtypes.itemsize(buffer.dtype)
+    loaded = Work(tuple(a for a in block.accesses if not a.stored))
+    elements = sum(loaded.touched().values())
+    total = sum(touched.values())
+    statement = loop.statement
+    return LoopFacts(
+        statement.label,
+        statement.kind,
+        loop.depth,
+        statement.extent,
+        loop.times,
+        touched,
+        _cache(total, target),
+        block.loads(),
+        block.loads() / elements if elements else 0.0,
+        block.operations,
+        block.operations / total if total else 0.0,
+    )
+
+
+def _cache(size: int, target: Target) -> str:
+    for name, room in (("L1", target.l1), ("L2", target.l2), ("L3", target.l3)):
+        if size <= room:
+            return name
+    return "memory"
+
+
+def _buffer_facts(buffer: Buffer, whole: Work, given: bool) -> BufferFacts:
+    mine = [access for access in whole.accesses if access.buffer is buffer]
+    place = "the caller's" if given else "registers or stack" if buffer.scope == "local" else buffer.scope
+    loads, stores = _times(mine, stored=False), _times(mine, stored=True)
+    return BufferFacts(buffer.name, buffer.dtype, buffer.shape, place, _bytes(buffer), loads, stores)
+
+
+def _times(accesses: Iterable[Access], stored: bool) -> int:
+    return sum(access.times for access in accesses if access.stored is stored)
+
+
+def _stage_facts(name: str, whole: Work, made: Sequence[Buffer], target: Target) -> StageFacts:
+    mine = [w.statement for w in whole.loops if w.statement.label.startswith(f"{name}.")]
+    mine = [s for s in mine if s.part == ""]
+    lanes = max((s.extent for s in mine if s.kind == "vectorize"), default=1)
+    tasks = max((s.extent for s in mine if s.kind == "parallel"), default=1)
+    tiles = [b for b in made if b.stage == name and b.name != name and b.scope == "local"]
+    held = max((_bytes(tile) for tile in tiles), default=0)
+    count = -(-held // target.vector_bytes)
+    return StageFacts(name, lanes, count, target.registers, min(tasks, target.cores), tasks)
+
+
+def _bytes(buffer: Buffer) -> int:
+    return buffer.elements * dtypes.itemsize(buffer.dtype)

@@ -1,0 +1,163 @@
+"""What a statement does, read off the statement tree: which elements it touches, and how much it computes.
+
+Counted is the steady state: of a loop that is partitioned its main part, of a condition the branch taken nearly always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from loopwright.sched import dtypes
+from loopwright.sched.language.expr import (
+    Axis,
+    Binary,
+    Call,
+    Expr,
+    Load,
+    Select,
+    Unary,
+    children,
+    substitute,
+    walk,
+)
+from loopwright.sched.lowering.affine import number
+from loopwright.sched.lowering.bounds import Span, read_box
+from loopwright.sched.lowering.stmt import Alloc, Buffer, For, If, Let, Seq, Stmt, Store
+
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "and", "or")
+
+
+@dataclass(frozen=True)
+class Access:
+    """One load or store in the code, executed ``times`` times while the loops ``inside`` run."""
+
+    load: Load
+    stored: bool
+    times: int = 1
+    inside: tuple[Axis, ...] = ()
+
+    @property
+    def buffer(self) -> Buffer:
+        """The buffer it touches."""
+        assert isinstance(self.load.tensor, Buffer)
+        return self.load.tensor
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one execution of a statement does.
+
+    Attributes:
+        accesses: its loads and stores.
+        operations: arithmetic on elements: each addition, product, minimum, function is one; index arithmetic is none.
+        loops: the loops in it, outermost first, each with the work of one iteration.
+    """
+
+    accesses: tuple[Access, ...] = ()
+    operations: int = 0
+    loops: tuple[LoopWork, ...] = ()
+
+    def __add__(self, other: Work) -> Work:
+        return Work(
+            self.accesses + other.accesses, self.operations + other.operations, self.loops + other.loops
+        )
+
+    def touched(self) -> dict[Buffer, int]:
+        """The number of distinct elements of each buffer, as the box that holds them."""
+        found: dict[Buffer, int] = {}
+        for buffer in dict.fromkeys(access.buffer for access in self.accesses):
+            found[buffer] = _box_elements(a for a in self.accesses if a.buffer is buffer)
+        return found
+
+    def bytes_touched(self) -> int:
+        """The bytes of the distinct elements."""
+        return sum(count * dtypes.itemsize(buffer.dtype) for buffer, count in self.touched().items())
+
+    def loads(self) -> int:
+        """How many elements are loaded, repeats included."""
+        return sum(access.times for access in self.accesses if not access.stored)
+
+
+@dataclass(frozen=True)
+class LoopWork:
+    """A loop with the work of one of its iterations; ``times``: how often it is entered in one execution of the whole."""
+
+    statement: For
+    block: Work
+    depth: int = 0
+    times: int = 1
+
+
+@dataclass
+class Buffers:
+    """The temporary buffers of a program, in the order they are made."""
+
+    made: list[Buffer] = field(default_factory=list)
+
+
+def work_of(stmt: Stmt, buffers: Buffers | None = None) -> Work:
+    """The work of one execution of a statement."""
+    match stmt:
+        case Seq():
+            parts = [work_of(part, buffers) for part in _steady(stmt.body)]
+            return sum(parts, Work())
+        case For():
+            return _loop_work(stmt, work_of(stmt.body, buffers))
+        case If():
+            return _value_work(stmt.cond) + work_of(stmt.then, buffers)
+        case Let():
+            inner = work_of(stmt.body, buffers)
+            moved = tuple(replace(a, load=_placed(a.load, stmt)) for a in inner.accesses)
+            return replace(inner, accesses=moved)
+        case Alloc():
+            if buffers is not None:
+                buffers.made.append(stmt.buffer)
+        case Store():
+            target = Load(stmt.buffer, stmt.indices, stmt.buffer.dtype)
+            return _value_work(stmt.value) + Work((Access(target, True),))
+    return Work()
+
+
+def _steady(parts: Iterable[Stmt]) -> Iterator[Stmt]:
+    """The parts of a sequence without the tail of a loop that has a main part there."""
+    main = {p.label for p in parts if isinstance(p, For) and p.part != "tail"}
+    return (p for p in parts if not (isinstance(p, For) and p.part == "tail" and p.label in main))
+
+
+def _loop_work(loop: For, block: Work) -> Work:
+    inner = tuple(replace(w, depth=w.depth + 1, times=w.times * loop.extent) for w in block.loops)
+    accesses = tuple(
+        replace(a, times=a.times * loop.extent, inside=(*a.inside, loop.var)) for a in block.accesses
+    )
+    return Work(accesses, block.operations * loop.extent, (LoopWork(loop, block), *inner))
+
+
+def _placed(load: Load, let: Let) -> Load:
+    indices = tuple(substitute(index, {let.var: let.value}) for index in load.indices)
+    return Load(load.tensor, indices, load.dtype)
+
+
+def _value_work(value: Expr) -> Work:
+    loads = tuple(Access(e, False) for e in walk(value) if isinstance(e, Load))
+    return Work(loads, _operations(value))
+
+
+def _operations(value: Expr) -> int:
+    if isinstance(value, Load):
+        return 0
+    own = isinstance(value, (Call, Unary)) or (isinstance(value, Binary) and value.op not in _COMPARISONS)
+    parts = (value.a, value.b) if isinstance(value, Select) else children(value)
+    return int(own) + sum(map(_operations, parts))
+
+
+def _box_elements(accesses: Iterable[Access]) -> int:
+    """The elements of the least box that holds all accesses to one buffer."""
+    box = None
+    sizes: tuple[int, ...] = ()
+    for access in accesses:
+        sizes = access.buffer.shape
+        spans = {axis: Span(number(0), axis.extent) for axis in access.inside}
+        box = read_box([access.load], sizes, spans, box)
+    return prod(min(span.extent, size) for span, size in zip(box or (), sizes, strict=False))
