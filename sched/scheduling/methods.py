@@ -144,3 +144,7 @@ class DirectiveMethods:
     def transform_layout(self, stage: Text, order: Order) -> Schedule:
         """Store ``stage`` in the order of its loops: ``transform_layout("B_packed", "jo k ji")``."""
         return self._add("transform_layout", stage=stage, order=order)
+
+    def rfactor(self, loop: Text, name: Text | None = None) -> Schedule:
+        """Take a reduction loop out into a stage ``name`` of partial results, and reduce these; ``C_rf`` by default."""
+        return self._add("rfactor", loop=loop, name=name)

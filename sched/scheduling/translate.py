@@ -15,6 +15,7 @@ from loopwright.sched.language import canonical
 from loopwright.sched.scheduling.address import LANES, find_loop, shown
 from loopwright.sched.scheduling.directives import Directive
 from loopwright.sched.scheduling.knobs import Knob
+from loopwright.sched.scheduling.nest import Split
 
 if TYPE_CHECKING:
     from loopwright.sched.language.workload import Workload
@@ -87,20 +88,22 @@ class _Translator:
             known = set(self.their.nests.stages)
             mine_known = set(self.mine.nests.stages)
             args = {name: self.argument(directive, name, value) for name, value in directive.args}
-            if directive.kind in ("cache_read", "cache_write"):
-                args["name"] = self.copy_name(directive)
             self.their = self.their.add(directive)
+            made = [stage for stage in self.their.nests.stages if stage not in known]
+            if made and not isinstance(directive.get("name"), Knob):
+                args["name"] = self.new_name(made[0])
             self.mine = self.mine.add(Directive.of(directive.kind, args))
-            for stage in set(self.their.nests.stages) - known:
-                (ours,) = set(self.mine.nests.stages) - mine_known
-                self.pair(stage, ours)
+            ours = [stage for stage in self.mine.nests.stages if stage not in mine_known]
+            for pair in zip(made, ours, strict=True):
+                self.pair(*pair)
         return list(self.mine.directives)
 
     def pair(self, theirs: str, ours: str) -> None:
-        """A new copy stage: its axes correspond one by one."""
-        pairs = zip(_axes(self.their.nests, theirs), _axes(self.mine.nests, ours), strict=True)
+        """A new stage: its axes and loops correspond one by one."""
         self.tensors[theirs] = ours
-        self.loops[theirs] = dict(pairs)
+        self.loops[theirs] = dict(
+            zip(_loops(self.their.nests, theirs), _loops(self.mine.nests, ours), strict=True)
+        )
 
     def argument(self, directive: Directive, name: str, value: Any) -> Any:
         """One argument, by what it stands for in its directive."""
@@ -177,21 +180,17 @@ class _Translator:
         known[name] = ours
         return ours
 
-    def copy_name(self, directive: Directive) -> Any:
-        """A copy's name, written out: the default is made of the tensor's, which may be another here."""
-        name = directive.get("name")
-        if name is None:
-            tensor, scope = directive.get("tensor") or directive.get("stage"), directive.get("scope")
-            default = "global" if directive.kind == "cache_read" else "local"
-            if isinstance(tensor, Knob) or isinstance(scope, Knob):
-                return None
-            name = f"{tensor}_{scope or default}"
-        if not isinstance(name, str):
-            return name
+    def new_name(self, name: str) -> str:
+        """A new stage's name, written out: the default is made of another's, which may be called otherwise here."""
         while self.mine.nests.tensor(name) is not None:
             name += "_"
         return name
 
 
-def _axes(nests: Nests, stage: str) -> list[str]:
-    return [axis.name for axis in nests.stages[stage].stage.axes]
+def _loops(nests: Nests, stage: str) -> list[str]:
+    """All axes and loops that a stage has or had, in an order that does not depend on their names."""
+    nest = nests.stages[stage]
+    names = [axis.name for axis in nest.stage.all_axes] + [loop.name for loop in nest.loops]
+    for r in nest.relations:
+        names += [r.outer, r.inner, r.parent if isinstance(r, Split) else r.fused]
+    return names

@@ -21,7 +21,7 @@ TAILS = ("auto", "auto", "guard", "peel", "pad")
 KINDS = (
     "split", "split", "split", "tile", "fuse", "fuse", "reorder", "reorder", "vectorize", "vectorize", "parallel", "unroll",
     "compute_at", "compute_at", "compute_at", "reverse_compute_at", "reverse_compute_at", "compute_inline", "compute_root",
-    "cache_read", "cache_read", "cache_write", "transform_layout",
+    "cache_read", "cache_read", "cache_write", "transform_layout", "rfactor", "rfactor",
 )  # fmt: skip
 
 
@@ -86,6 +86,8 @@ def propose(
         case "cache_write":
             at = choose((None, None, loop))
             return kind, ((nest.name, choose(("local", "global"))), {"at": at, "name": f"W{number}"})
+        case "rfactor":
+            return kind, ((choose(loops),), {"name": f"F{number}"})
         case "transform_layout":
             return kind, ((nest.name, _shuffled(nest, choose)), {})
     return kind, ((nest.name,), {})

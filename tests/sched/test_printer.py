@@ -80,6 +80,15 @@ NESTS: dict[str, Callable[[], Schedule]] = {
         .reorder("acc", "fo k fi")
         .compute_at("acc", "out.i")
     ),
+    "factored": lambda: (
+        dense(37, 50, 20)
+        .schedule()
+        .split("C.k", ("ko", "ki"), 8)
+        .rfactor("C.ki", name="part")
+        .vectorize("part.ki")
+        .compute_at("part", "C.j")
+        .parallel("C.i")
+    ),
     "empty reduction": lambda: matmul(4, 5, 0).schedule().split("C.k", ("ko", "ki"), 4),
 }
 

@@ -17,6 +17,7 @@ from loopwright.sched.scheduling.directives.place import (
     compute_root,
     reverse_compute_at,
 )
+from loopwright.sched.scheduling.directives.reductions import rfactor
 from loopwright.sched.scheduling.knobs import Choice, Derived, Knob, filled, knobs_in
 from loopwright.sched.scheduling.nest import Nests
 
@@ -24,7 +25,7 @@ DIRECTIVES: dict[str, Callable[..., Nests]] = {
     function.__name__: function
     for function in (
         split, tile, fuse, reorder, vectorize, parallel, unroll, compute_at, reverse_compute_at, compute_inline, compute_root,
-        cache_read, cache_write, transform_layout,
+        cache_read, cache_write, transform_layout, rfactor,
     )
 }  # fmt: skip
 

@@ -1,0 +1,144 @@
+"""Taking a loop out of a reduction: the two stages that rfactor makes of one.
+
+The loop becomes an axis of a stage of partial results. If it was split off a reduction axis, or fused from several,
+what is left of these is reduced there, and the axes themselves are written in terms of the loops: ``k`` as ``ko*8 + ki``.
+Where a split does not divide, the terms beyond its axis are the identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from loopwright.sched.language.expr import Axis, Expr, Load, Reduce, Result, Select, cast, substitute
+from loopwright.sched.language.stage import Stage
+from loopwright.sched.lowering.reduction import identity
+from loopwright.sched.scheduling.nest import Fuse, Split
+
+Relations = tuple[Split | Fuse, ...]
+
+
+@dataclass(frozen=True)
+class Factored:
+    """What a stage becomes.
+
+    Attributes:
+        partial: the stage of partial results, with one more axis.
+        partial_relations: the splits and fusions that go on in it.
+        final: the stage as it was, but that it reduces over that axis of the partial results.
+        final_relations: those that go on in it: of its spatial loops.
+    """
+
+    partial: Stage
+    partial_relations: Relations
+    final: Stage
+    final_relations: Relations
+
+
+# Filling a space rewrites the same stages again and again: equal ones are one object, so what is known of them is kept too.
+@lru_cache(maxsize=1024)
+def factored(stage: Stage, relations: Relations, loop: str, name: str) -> Factored:
+    """The two stages for taking the reduction loop ``loop`` out of ``stage``; the new one is called ``name``."""
+    reduce = stage.reduce
+    assert reduce is not None
+    tree = _Tree(stage, relations)
+    gone = set(tree.sources(loop))
+    dissolved = [r for r in relations if gone & tree.used_by(r) and (gone | {loop}) & tree.made_by(r)]
+    fresh: dict[Axis, Expr] = {axis: Axis(axis.name, axis.extent) for axis in stage.axes}
+    factor = Axis(loop, tree.length[loop])
+    left = [axis.name for axis in reduce.axes if axis.name not in gone | {loop}]
+    left += [part for r in dissolved for part in sorted(tree.made_by(r) - gone - {loop})]
+    inner = {axis: Axis(axis, tree.length[axis], True) for axis in left}
+    values, inside = tree.values(dissolved, {**inner, loop: factor})
+    terms = {axis: values[axis.name] for axis in reduce.axes}
+    term = substitute(reduce.value, {**fresh, **terms})
+    if inside is not None:
+        term = Select(inside, term, identity(reduce.op, reduce.dtype), reduce.dtype)
+    axes = (*(a for a in fresh.values() if isinstance(a, Axis)), factor)
+    partial = _partial(name, axes, reduce, term, tuple(inner.values()))
+    own = tree.spatial()
+    kept = tuple(r for r in relations if r not in dissolved)
+    return Factored(partial, kept, _final(stage, partial, factor), tuple(r for r in kept if r in own))
+
+
+def _partial(name: str, axes: tuple[Axis, ...], reduce: Reduce, term: Expr, over: tuple[Axis, ...]) -> Stage:
+    if not over:
+        return Stage(name, axes, cast(reduce.dtype, term), None, reduce.dtype)
+    return Stage(
+        name, axes, Result(reduce.dtype), replace(reduce, value=term, axes=over, name=None), reduce.dtype
+    )
+
+
+def _final(stage: Stage, partial: Stage, factor: Axis) -> Stage:
+    assert stage.reduce is not None
+    over = Axis(factor.name, factor.extent, True)
+    value = Load(partial, (*stage.axes, over), partial.dtype)
+    return replace(stage, reduce=replace(stage.reduce, value=value, axes=(over,)))
+
+
+class _Tree:
+    """The splits and fusions of a stage, and the length of every loop there ever was."""
+
+    def __init__(self, stage: Stage, relations: Relations) -> None:
+        self.stage = stage
+        self.relations = relations
+        self.length = {axis.name: axis.extent for axis in stage.all_axes}
+        for r in relations:
+            if isinstance(r, Fuse):
+                self.length[r.fused] = self.length[r.outer] * self.length[r.inner]
+            else:
+                factor = self.factor(r)
+                self.length[r.outer] = -(-self.length[r.parent] // factor)
+                self.length[r.inner] = factor
+
+    def factor(self, split: Split) -> int:
+        """A split's factor, no longer than its loop."""
+        return max(1, min(split.factor, self.length[split.parent]))
+
+    @staticmethod
+    def made_by(relation: Split | Fuse) -> set[str]:
+        """The loops that a relation makes."""
+        return {relation.fused} if isinstance(relation, Fuse) else {relation.outer, relation.inner}
+
+    @staticmethod
+    def used_by(relation: Split | Fuse) -> set[str]:
+        """The loops that a relation uses up."""
+        return {relation.outer, relation.inner} if isinstance(relation, Fuse) else {relation.parent}
+
+    def sources(self, loop: str) -> Iterator[str]:
+        """All loops and axes that ``loop`` is a part of."""
+        for relation in self.relations:
+            if loop in self.made_by(relation):
+                for used in self.used_by(relation):
+                    yield used
+                    yield from self.sources(used)
+
+    def spatial(self) -> set[Split | Fuse]:
+        """The relations among loops that are not of the reduction."""
+        names = {axis.name for axis in self.stage.axes}
+        found: set[Split | Fuse] = set()
+        for relation in self.relations:
+            if self.used_by(relation) <= names:
+                names |= self.made_by(relation)
+                found.add(relation)
+        return found
+
+    def values(
+        self, relations: list[Split | Fuse], known: dict[str, Axis]
+    ) -> tuple[dict[str, Expr], Expr | None]:
+        """What ``relations`` took apart or together, in terms of ``known`` loops; and the condition that all of it is inside."""
+        values: dict[str, Expr] = dict(known)
+        inside: Expr | None = None
+        for relation in reversed(relations):
+            if isinstance(relation, Fuse):
+                length = max(1, self.length[relation.inner])
+                values[relation.outer] = values[relation.fused] // length
+                values[relation.inner] = values[relation.fused] % length
+                continue
+            factor, whole = self.factor(relation), self.length[relation.parent]
+            value = values[relation.outer] * factor + values[relation.inner]
+            values[relation.parent] = value
+            if whole % factor:
+                inside = value < whole if inside is None else inside & (value < whole)
+        return values, inside
