@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from loopwright.sched import dtypes
-from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, Result, loads, rewrite, substitute
+from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, Result, rewrite, substitute
 from loopwright.sched.language.workload import producers
 from loopwright.sched.lowering.affine import linear, number
-from loopwright.sched.lowering.bounds import Box, Span, full, inside, overhangs, read_box
+from loopwright.sched.lowering.bounds import Box, Span, full, overhangs
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.prepare import definitions
 from loopwright.sched.lowering.reduction import Reduction
+from loopwright.sched.lowering.regions import Regions
 from loopwright.sched.lowering.stmt import Alloc, Buffer, For, If, Let, Program, Seq, Stmt, Store, seq
 from loopwright.sched.lowering.storage import Storage, stored_in
 from loopwright.sched.scheduling.nest import Loop, Nests, Split, StageNest
@@ -50,6 +51,7 @@ class Builder:
         self.vector_bytes = vector_bytes
         self.registers = registers
         self.definitions = definitions(nests)
+        self.regions = Regions(nests, self.definitions)
         self.storage: dict[str, Storage] = {}
 
     def program(self, name: str) -> Program:
@@ -258,13 +260,13 @@ class Builder:
         outside = dict(self.storage)
         head: list[Stmt] = []
         for nest in at:
-            head.append(self._at(nest, self._needed(nest.name, frame)))
+            head.append(self._at(nest, self.regions.needed(nest.name, name, frame.axis_spans())))
         if after and name not in self.storage:
             definition = frame.definition
             box = tuple(frame.axis_spans()[axis] for axis in definition.axes)
             head.append(self._make_storage(frame, box))
         main = body(frame)
-        tail = [self._stage(nest, self._produced(nest, frame)) for nest in after]
+        tail = [self._stage(nest, self.regions.produced(nest, name, frame.axis_spans())) for nest in after]
         self.storage = outside
         return seq(*head, main, *tail)
 
@@ -294,56 +296,6 @@ class Builder:
             partly = self._within(nest, (*box[:dim], Span(span.low, rest), *box[dim + 1 :]), others, limits)
         whole = Binary("le", span.low, number(size - span.extent), "bool")
         return If(whole, self._within(nest, box, others, limits), partly)
-
-    def _needed(self, name: str, frame: Frame) -> Box:
-        """The box of stage ``name`` that the rest of this loop's body reads, moved into its domain."""
-        sizes = self.definitions[name].sizes
-        box: Box | None = None
-        for consumer in self.nests.consumers(name):
-            for reader in self._readers(consumer):
-                spans = self._spans_at(reader, frame)
-                reads = [
-                    load
-                    for e in self.definitions[reader].exprs
-                    for load in loads(e)
-                    if load.tensor.name == name
-                ]
-                box = read_box(reads, sizes, spans, box)
-        return inside(box or full(sizes), sizes, self.definitions[name].value is None)
-
-    def _readers(self, consumer: str) -> list[str]:
-        """A consumer, or the stages it is inlined into."""
-        if self.nests.stages[consumer].place.kind != "inline":
-            return [consumer]
-        return [reader for c in self.nests.consumers(consumer) for reader in self._readers(c)]
-
-    def _spans_at(self, reader: str, frame: Frame) -> dict[Axis, Span]:
-        """What the axes of a stage run over inside the current loop body of ``frame``'s stage."""
-        definition = self.definitions[reader]
-        if reader == frame.nest.name:
-            return frame.axis_spans()
-        nest = self.nests.stages[reader]
-        box = self._produced(nest, frame) if nest.place.kind == "after" else self._needed(reader, frame)
-        spans = dict(zip(definition.axes, box, strict=True))
-        return spans | {axis: Span(number(0), axis.extent) for axis in definition.stage.reduce_axes}
-
-    def _produced(self, nest: StageNest, frame: Frame) -> Box:
-        """The box of an ``after`` stage whose producer's elements the current loop body has completed."""
-        definition = self.definitions[nest.name]
-        produced = (
-            self._produced(self.nests.stages[nest.place.stage], frame)
-            if nest.place.stage != frame.nest.name
-            else None
-        )
-        spans = frame.axis_spans()
-        box: dict[Axis, Span] = {}
-        for load in (
-            load for e in definition.exprs for load in loads(e) if load.tensor.name == nest.place.stage
-        ):
-            for dim, index in enumerate(load.indices):
-                if isinstance(index, Axis):
-                    box[index] = produced[dim] if produced else spans[frame.definition.axes[dim]]
-        return tuple(box.get(axis, Span(number(0), axis.extent)) for axis in definition.axes)
 
     # --- leaves -------------------------------------------------------------------------------------------------
 
