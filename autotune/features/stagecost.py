@@ -117,17 +117,15 @@ def _accumulating_from(loops: tuple[Loop, ...]) -> int:
 
 
 def _widest(definition: Definition) -> str:
-    kinds = [definition.stage.dtype]
-    if definition.stage.reduce is not None:
-        kinds.append(definition.stage.reduce.dtype)
+    reduce = definition.stage.reduce
+    kinds = definition.stage.dtypes + (reduce.dtypes if reduce is not None else ())
     return max(kinds, key=dtypes.itemsize)
 
 
 def _operations_of(definition: Definition) -> float:
-    """Instructions of one evaluation of the innermost expression; mathematical functions weigh more."""
-    expr = definition.value if definition.value is not None else definition.body
-    calls = sum(1 for e in walk_expr(expr) if isinstance(e, Call))
-    return 1.0 + 12.0 * calls
+    """Instructions of one evaluation of the innermost expressions; mathematical functions weigh more."""
+    calls = sum(1 for expr in definition.innermost for e in walk_expr(expr) if isinstance(e, Call))
+    return len(definition.innermost) + 12.0 * calls
 
 
 def _axis_of(shape: NestShape, loop: str) -> list[Axis]:

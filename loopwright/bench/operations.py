@@ -27,10 +27,10 @@ def operations(work: Workload) -> int:
     total = 0
     for stage in work.stages:
         points = prod(stage.shape)
-        total += points * _count(stage.body)
+        total += points * sum(map(_count, stage.bodies))
         if stage.reduce is not None:
             steps = prod(axis.extent for axis in stage.reduce.axes)
-            total += points * steps * (1 + _count(stage.reduce.value))
+            total += points * steps * sum(1 + _count(value) for value in stage.reduce.values)
     return total
 
 

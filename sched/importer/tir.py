@@ -17,7 +17,8 @@ from loopwright.sched.importer.refuse import refuse
 from loopwright.sched.importer.targets import domain
 from loopwright.sched.language import expr as lw
 from loopwright.sched.language.expr import Expr, Reduce
-from loopwright.sched.language.stage import Input, Stage, Tensor, check_name, make_stage
+from loopwright.sched.language.normal import make_stage
+from loopwright.sched.language.stage import Input, Stage, Tensor, check_name
 from loopwright.sched.language.workload import Workload
 
 
@@ -170,5 +171,5 @@ class _Reader:
         for condition in update.conditions:
             value = lw.select(translator.value(condition), value, identity(update.op, dtype))
         if axes:
-            return starting_at(update.op, Reduce(update.op, value, axes, dtype), start)
+            return starting_at(update.op, Reduce(update.op, (value,), axes, (dtype,)), start)
         return value if is_identity(update.op, start) else starting_at(update.op, value, start)

@@ -11,7 +11,8 @@ from loopwright.sched import dtypes
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language import expr as ir
 from loopwright.sched.language.expr import Axis, Binary, Const, Expr, ExprLike, Reduce, Select, Unary
-from loopwright.sched.language.stage import Input, Stage, check_name, check_shape, make_stage
+from loopwright.sched.language.normal import make_stage
+from loopwright.sched.language.stage import Input, Stage, check_name, check_shape
 
 # The inputs of the operator being traced, in the order they are declared: the order of a kernel's arguments.
 declared_inputs: ContextVar[list[Input] | None] = ContextVar("declared_inputs", default=None)
@@ -119,11 +120,11 @@ def _reduce(
     if op in ("any", "all"):
         if expr.dtype != "bool":
             raise DefinitionError(f"lw.{op}: `{expr}` is {expr.dtype}, not bool; compare it first")
-        return Reduce(op, expr, axes, "bool", name)
+        return Reduce(op, (expr,), axes, ("bool",), name)
     if op in ("min", "max"):
-        return Reduce(op, expr, axes, expr.dtype, name)
+        return Reduce(op, (expr,), axes, (expr.dtype,), name)
     acc = dtypes.check_dtype(dtype, f"lw.{op}") if dtype is not None else dtypes.accumulator(expr.dtype)
-    return Reduce(op, widen(expr, acc), axes, acc, name)
+    return Reduce(op, (widen(expr, acc),), axes, (acc,), name)
 
 
 def widen(expr: Expr, dtype: str) -> Expr:

@@ -20,15 +20,18 @@ from loopwright.sched.language.expr import (
     Cast,
     Const,
     Expr,
+    Joint,
     Load,
+    Operand,
     Reduce,
+    Reducer,
     Result,
     Select,
     Unary,
 )
+from loopwright.sched.language.stage import Input, Part, Stage, Tensor, origin
 
 if TYPE_CHECKING:
-    from loopwright.sched.language.stage import Input, Stage, Tensor
     from loopwright.sched.language.workload import Workload
 
 Namer = Callable[[Any], str]
@@ -42,7 +45,9 @@ def expr_to_json(expr: Expr, name: Namer) -> list[Any]:
         case Axis():
             return ["axis", name(expr)]
         case Load():
-            return ["load", name(expr.tensor), *(expr_to_json(i, name) for i in expr.indices)]
+            indices = [expr_to_json(i, name) for i in expr.indices]
+            # The part of a stage of tuples is said only where it is not the first: the keys of others stay as they are.
+            return [*(("part", expr.part) if expr.part else ("load",)), name(expr.tensor), *indices]
         case Binary():
             return [expr.op, expr_to_json(expr.a, name), expr_to_json(expr.b, name)]
         case Unary():
@@ -54,7 +59,9 @@ def expr_to_json(expr: Expr, name: Namer) -> list[Any]:
         case Select():
             return ["select", *(expr_to_json(e, name) for e in (expr.cond, expr.a, expr.b))]
         case Result():
-            return ["result", expr.dtype]
+            return ["result", expr.dtype, *([expr.part] if expr.part else [])]
+        case Operand():
+            return ["operand", expr.side, expr.part, expr.dtype]
     raise AssertionError(f"{type(expr).__name__} has no JSON form")
 
 
@@ -87,6 +94,9 @@ def expr_from_json(data: list[Any], axes: dict[str, Axis], tensors: dict[str, Te
         case "load":
             tensor = tensors[data[1]]
             return Load(tensor, tuple(sub(i) for i in data[2:]), tensor.dtype)
+        case "part":
+            stage: Any = tensors[data[2]]
+            return Load(stage, tuple(sub(i) for i in data[3:]), stage.dtypes[data[1]], data[1])
         case "call":
             args = tuple(sub(a) for a in data[2:])
             return Call(data[1], args, args[0].dtype)
@@ -96,7 +106,9 @@ def expr_from_json(data: list[Any], axes: dict[str, Axis], tensors: dict[str, Te
             cond, a, b = (sub(e) for e in data[1:])
             return Select(cond, a, b, a.dtype)
         case "result":
-            return Result(data[1])
+            return Result(*data[1:])
+        case "operand":
+            return Operand(*data[1:])
         case "neg" | "not" | "bitnot":
             a = sub(data[1])
             return Unary(tag, a, a.dtype)
@@ -110,39 +122,99 @@ def stage_to_json(stage: Stage, name: Namer) -> dict[str, Any]:
     reduce = stage.reduce
     return {
         "name": name(stage),
-        "dtype": stage.dtype,
         "axes": [[name(axis), axis.extent] for axis in stage.axes],
         "reduce": None if reduce is None else _reduce_to_json(reduce, name),
-        "body": expr_to_json(stage.body, name),
+        **_tuple_to_json("body", "bodies", stage.bodies, stage.dtypes, name),
     }
+
+
+def _tuple_to_json(
+    one: str, many: str, exprs: tuple[Expr, ...], dtypes: tuple[str, ...], name: Namer
+) -> dict[str, Any]:
+    """Expressions and their dtypes: as plain fields if there is one, else as lists in fields of another name."""
+    if len(exprs) == 1:
+        return {"dtype": dtypes[0], one: expr_to_json(exprs[0], name)}
+    return {"dtypes": list(dtypes), many: [expr_to_json(expr, name) for expr in exprs]}
+
+
+def _tuple_from_json(
+    data: dict[str, Any], one: str, many: str, sub: Callable[[list[Any]], Expr]
+) -> tuple[tuple[Expr, ...], tuple[str, ...]]:
+    if one in data:
+        return (sub(data[one]),), (data["dtype"],)
+    return tuple(sub(item) for item in data[many]), tuple(data["dtypes"])
 
 
 def _reduce_to_json(reduce: Reduce, name: Namer) -> dict[str, Any]:
     return {
         "op": reduce.op,
-        "dtype": reduce.dtype,
         "axes": [[name(axis), axis.extent] for axis in reduce.axes],
-        "value": expr_to_json(reduce.value, name),
+        **_tuple_to_json("value", "values", reduce.values, reduce.dtypes, name),
+        **({} if reduce.reducer is None else {"reducer": _reducer_to_json(reduce.reducer, name)}),
     }
+
+
+def _reducer_to_json(reducer: Reducer | Joint | None, name: Namer) -> Any:
+    match reducer:
+        case Joint():
+            members = reducer.members
+            return [[op, count, _reducer_to_json(own, name)] for op, count, own in members]
+        case Reducer():
+            return {
+                "name": name(reducer),
+                "results": [expr_to_json(result, name) for result in reducer.results],
+                "identities": [expr_to_json(identity, name) for identity in reducer.identities],
+                "commutative": reducer.commutative,
+            }
+    return None
+
+
+def _reducer_from_json(data: Any) -> Any:
+    if isinstance(data, list):
+        return Joint(tuple((op, count, _reducer_from_json(own)) for op, count, own in data))
+    if data is None:
+        return None
+    results, identities = (
+        tuple(expr_from_json(e, {}, {}) for e in data[part]) for part in ("results", "identities")
+    )
+    return Reducer(data["name"], results, identities, data["commutative"])
 
 
 def stage_from_json(data: dict[str, Any], tensors: dict[str, Tensor]) -> Stage:
     """Restore a stage whose producers are in ``tensors``."""
-    from loopwright.sched.language.stage import Stage
-
     axes = {n: Axis(n, e) for n, e in data["axes"]}
     spatial = tuple(axes.values())
     reduce = None
+
+    def sub(item: list[Any]) -> Expr:
+        return expr_from_json(item, axes, tensors)
+
     if data["reduce"]:
         r = data["reduce"]
         over = {n: Axis(n, e, True) for n, e in r["axes"]}
         axes |= over
-        reduce = Reduce(r["op"], expr_from_json(r["value"], axes, tensors), tuple(over.values()), r["dtype"])
-    return Stage(data["name"], spatial, expr_from_json(data["body"], axes, tensors), reduce, data["dtype"])
+        values, kinds = _tuple_from_json(r, "value", "values", sub)
+        reducer = _reducer_from_json(r.get("reducer"))
+        reduce = Reduce(r["op"], values, tuple(over.values()), kinds, None, reducer)
+    bodies, dtypes = _tuple_from_json(data, "body", "bodies", sub)
+    return Stage(data["name"], spatial, bodies, reduce, dtypes)
 
 
 def _own_name(thing: Any) -> str:
     return str(thing.name)
+
+
+def output_to_json(output: Stage | Part, name: Namer) -> Any:
+    """An output: the name of its stage; of a stage of tuples, with the number of the part."""
+    stage, part = origin(output)
+    return [name(stage), part] if len(stage.bodies) > 1 else name(stage)
+
+
+def _output_from_json(data: Any, tensors: dict[str, Any]) -> Stage | Part:
+    if isinstance(data, list):
+        return Part(tensors[data[0]], data[1])
+    stage: Stage = tensors[data]
+    return stage
 
 
 def workload_to_json(work: Workload) -> dict[str, Any]:
@@ -155,20 +227,20 @@ def workload_to_json(work: Workload) -> dict[str, Any]:
         },
         "inputs": [[t.name, list(t.shape), t.dtype] for t in work.inputs],
         "stages": [stage_to_json(stage, _own_name) for stage in work.stages],
-        "outputs": [stage.name for stage in work.outputs],
+        "outputs": [output_to_json(output, _own_name) for output in work.outputs],
     }
 
 
 def workload_from_json(data: dict[str, Any]) -> Workload:
     """Restore what :func:`workload_to_json` gave."""
-    from loopwright.sched.language.stage import Input
     from loopwright.sched.language.workload import Workload
 
     inputs = [Input(n, tuple(shape), dtype) for n, shape, dtype in data["inputs"]]
     tensors: dict[str, Any] = {t.name: t for t in inputs}
     for stage in data["stages"]:
         tensors[stage["name"]] = stage_from_json(stage, tensors)
-    return Workload(data["name"], data["args"], inputs, [tensors[n] for n in data["outputs"]])
+    outputs = [_output_from_json(output, tensors) for output in data["outputs"]]
+    return Workload(data["name"], data["args"], inputs, outputs)
 
 
 def _positions(work: Workload) -> tuple[dict[int, str], list[Input]]:
@@ -181,6 +253,7 @@ def _positions(work: Workload) -> tuple[dict[int, str], list[Input]]:
     where = {id(t): f"i{n}" for n, t in enumerate(inputs)}
     for n, stage in enumerate(work.stages):
         where[id(stage)] = f"s{n}"
+        where |= {id(reducer): "reducer" for reducer in stage.reducers}
         where |= {id(axis): f"s{n}.a{m}" for m, axis in enumerate(stage.axes)}
         where |= {id(axis): f"s{n}.r{m}" for m, axis in enumerate(stage.reduce_axes)}
     return where, inputs
@@ -197,7 +270,7 @@ def key(work: Workload) -> str:
         "form": 1,
         "inputs": [[list(t.shape), t.dtype] for t in inputs],
         "stages": [stage_to_json(stage, name) for stage in work.stages],
-        "outputs": [name(stage) for stage in work.outputs],
+        "outputs": [output_to_json(output, name) for output in work.outputs],
     }
     return hashlib.sha256(json.dumps(data, separators=(",", ":"), sort_keys=True).encode()).hexdigest()
 

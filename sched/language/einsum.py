@@ -14,7 +14,8 @@ from loopwright.sched.language import builders, mathfns
 from loopwright.sched.language import expr as ir
 from loopwright.sched.language.expr import Axis, Expr, ExprLike, Load
 from loopwright.sched.language.interval import index_range
-from loopwright.sched.language.stage import Stage, Tensor, make_stage
+from loopwright.sched.language.normal import make_stage
+from loopwright.sched.language.stage import Stage, Tensor
 
 _SIGN = re.compile(r"(?<!=)(\+=|\*=|\bmax=|\bmin=|=)(?!=)")
 _REDUCERS = {"+=": "sum", "*=": "prod", "max=": "max", "min=": "min"}

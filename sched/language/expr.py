@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from loopwright.sched.errors import DefinitionError, ExpressionTypeError
 from loopwright.sched.language.nodes import ARITHMETIC as ARITHMETIC
 from loopwright.sched.language.nodes import BITWISE as BITWISE
 from loopwright.sched.language.nodes import COMPARISONS as COMPARISONS
+from loopwright.sched.language.nodes import INDEXERS as INDEXERS
 from loopwright.sched.language.nodes import LOGIC as LOGIC
 from loopwright.sched.language.nodes import MATH as MATH
 from loopwright.sched.language.nodes import REDUCERS as REDUCERS
@@ -27,10 +29,14 @@ from loopwright.sched.language.nodes import Const as Const
 from loopwright.sched.language.nodes import Expr as Expr
 from loopwright.sched.language.nodes import ExprLike as ExprLike
 from loopwright.sched.language.nodes import Load as Load
-from loopwright.sched.language.nodes import Reduce as Reduce
-from loopwright.sched.language.nodes import Result as Result
 from loopwright.sched.language.nodes import Select as Select
 from loopwright.sched.language.nodes import Unary as Unary
+from loopwright.sched.language.reductions import Item as Item
+from loopwright.sched.language.reductions import Joint as Joint
+from loopwright.sched.language.reductions import Operand as Operand
+from loopwright.sched.language.reductions import Reduce as Reduce
+from loopwright.sched.language.reductions import Reducer as Reducer
+from loopwright.sched.language.reductions import Result as Result
 
 
 def wrap(value: ExprLike, dtype: str | None = None, where: str = "expression") -> Expr:
@@ -231,7 +237,9 @@ def children(expr: Expr) -> tuple[Expr, ...]:
         case Select():
             return (expr.cond, expr.a, expr.b)
         case Reduce():
-            return (expr.value,)
+            return expr.values
+        case Item():
+            return (expr.reduce,)
     return ()
 
 
@@ -255,7 +263,7 @@ def rewrite(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
         return expr
     match expr:
         case Load():
-            return Load(expr.tensor, new, expr.dtype)
+            return Load(expr.tensor, new, expr.dtype, expr.part)
         case Binary():
             folded = _fold(expr.op, new[0], new[1])
             return Binary(expr.op, new[0], new[1], expr.dtype) if folded is None else folded
@@ -268,7 +276,10 @@ def rewrite(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
         case Select():
             return Select(new[0], new[1], new[2], expr.dtype)
         case Reduce():
-            return Reduce(expr.op, new[0], expr.axes, expr.dtype, expr.name)
+            return replace(expr, values=new)
+        case Item():
+            assert isinstance(new[0], Reduce)
+            return Item(new[0], expr.part)
     raise AssertionError(f"{type(expr).__name__} has no children")
 
 
@@ -298,14 +309,18 @@ def _structure(expr: Expr, bound: dict[Axis, Hashable]) -> Hashable:
         case Axis():
             own = (bound.get(expr, id(expr)),)
         case Load():
-            own = (id(expr.tensor),)
+            own = (id(expr.tensor), expr.part)
+        case Result() | Item():
+            own = (expr.part,)
+        case Operand():
+            own = (expr.side, expr.part)
         case Binary() | Unary():
             own = (expr.op,)
         case Call():
             own = (expr.fn,)
         case Reduce():
             bound = {**bound, **{axis: (len(bound) + n, axis.extent) for n, axis in enumerate(expr.axes)}}
-            own = (expr.op, expr.name, tuple(axis.extent for axis in expr.axes))
+            own = (expr.op, expr.name, id(expr.reducer), tuple(axis.extent for axis in expr.axes))
         case _:
             own = ()
     return (type(expr).__name__, expr.dtype, *own, *(_structure(child, bound) for child in children(expr)))

@@ -5,7 +5,7 @@ Import them from :mod:`loopwright.sched.language.expr`, which also has the funct
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
@@ -23,6 +23,7 @@ LOGIC = ("and", "or")
 BITWISE = ("bitand", "bitor", "bitxor", "shl", "shr")
 ARITHMETIC = ("add", "sub", "mul", "div", "floordiv", "mod", "min", "max", "pow")
 REDUCERS = ("sum", "prod", "min", "max", "any", "all")
+INDEXERS = ("argmin", "argmax")
 MATH = (
     "exp", "exp2", "log", "log2", "log10", "log1p", "expm1", "tanh", "erf", "sigmoid", "sin", "cos", "tan",
     "asin", "acos", "atan", "sinh", "cosh", "sqrt", "rsqrt", "abs", "floor", "ceil", "round", "trunc",
@@ -58,9 +59,14 @@ _UFUNCS = {
 class Expr:
     """A scalar expression. Arithmetic, comparisons and ``& | ^ << >> ~`` build larger expressions."""
 
-    dtype: str
     __slots__ = ()
     __hash__ = object.__hash__
+
+    if TYPE_CHECKING:
+
+        @property
+        def dtype(self) -> str:
+            """The element type of the value."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
         """A NumPy scalar's arithmetic goes on as an expression's; other NumPy functions have equals in ``lw``."""
@@ -223,11 +229,12 @@ class Axis(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Load(Expr):
-    """An element of an input or of another stage."""
+    """An element of an input or of another stage; ``part`` says which one of a stage whose elements are tuples."""
 
     tensor: Tensor
     indices: tuple[Expr, ...]
     dtype: str
+    part: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
@@ -273,22 +280,4 @@ class Select(Expr):
     cond: Expr
     a: Expr
     b: Expr
-    dtype: str
-
-
-@dataclass(frozen=True, eq=False, repr=False, slots=True)
-class Reduce(Expr):
-    """``op`` over all values of ``axes``; ``dtype`` is the accumulator's. ``name`` is the user's, for a stage of its own."""
-
-    op: str
-    value: Expr
-    axes: tuple[Axis, ...]
-    dtype: str
-    name: str | None = field(default=None)
-
-
-@dataclass(frozen=True, eq=False, repr=False, slots=True)
-class Result(Expr):
-    """Inside a stage's body: the value its reduction has reached when it ends."""
-
     dtype: str

@@ -11,7 +11,7 @@ import numpy as np
 
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language.builders import declared_inputs
-from loopwright.sched.language.stage import Input, Stage
+from loopwright.sched.language.stage import Input, Part, Stage
 from loopwright.sched.language.workload import Workload
 
 
@@ -56,7 +56,7 @@ class Operator:
             declared_inputs.reset(token)
         outputs = result if isinstance(result, tuple) else (result,)
         for output in outputs:
-            if not isinstance(output, Stage):
+            if not isinstance(output, (Stage, Part)):
                 raise DefinitionError(
                     f"{self.name}: an operator returns a stage or a tuple of stages, not {type(output).__name__}"
                 )

@@ -1,15 +1,17 @@
-"""Inputs and stages: the tensors of a workload, and the normal form of a definition.
+"""Inputs and stages: the tensors of a workload, and what makes one well-formed.
 
-A stage owns at most one reduction. Its ``body`` says what is stored; where the body contains :class:`Result`, the
-value of the reduction stands. ``relu(sum(A * B) + bias)`` is one stage: the reduction is ``sum(A * B)``, the body
-``relu(result + bias)``, and the body runs where the reduction ends.
+A stage owns at most one reduction. Its ``body`` says what is stored; where the body contains
+:class:`~loopwright.sched.language.expr.Result`, the value of the reduction stands. ``relu(sum(A * B) + bias)`` is one
+stage: the reduction is ``sum(A * B)``, the body ``relu(result + bias)``, and the body runs where the reduction ends.
+The elements of a stage may be tuples: then it has several bodies, which are computed in the same loops.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import DefinitionError, ExpressionTypeError
@@ -19,13 +21,9 @@ from loopwright.sched.language.expr import (
     ExprLike,
     Load,
     Reduce,
-    Result,
+    Reducer,
     Select,
-    cast,
     children,
-    rewrite,
-    structure,
-    substitute,
     tree_depth,
     tree_size,
     walk,
@@ -67,10 +65,18 @@ def check_shape(shape: object, what: str) -> tuple[int, ...]:
 class Tensor:
     """What an input and a stage have in common: a name, a shape, a dtype, and elements ``T[i, j]``."""
 
-    name: str
-    dtype: str
     __slots__ = ()
     __hash__ = object.__hash__
+
+    if TYPE_CHECKING:
+
+        @property
+        def name(self) -> str:
+            """What the tensor is called."""
+
+        @property
+        def dtype(self) -> str:
+            """The element type."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -97,8 +103,14 @@ class Tensor:
             raise DefinitionError(
                 f"{self.name} has {self.ndim} dimensions {self.shape}, but {len(items)} indices were given"
             )
-        exprs = tuple(self._index(item, dim) for dim, item in enumerate(items))
-        return Load(self, exprs, self.dtype)
+        return self._load(tuple(self._index(item, dim) for dim, item in enumerate(items)))
+
+    def _load(self, indices: tuple[Expr, ...]) -> Load:
+        return Load(self, indices, self.dtype)
+
+    def part_name(self, part: int) -> str:
+        """What part ``part`` of the elements is called; most tensors have one, called as they are."""
+        return self.name
 
     def _index(self, item: ExprLike, dim: int) -> Expr:
         where = f"{self.name}, index {dim}"
@@ -143,13 +155,23 @@ class Input(Tensor):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stage(Tensor):
-    """One named definition: for every point of ``axes``, the value of ``body``."""
+    """One named definition: for every point of ``axes``, the value of ``body``; or a tuple of them, the ``bodies``."""
 
     name: str
     axes: tuple[Axis, ...]
-    body: Expr
+    bodies: tuple[Expr, ...]
     reduce: Reduce | None
-    dtype: str
+    dtypes: tuple[str, ...]
+
+    @property
+    def body(self) -> Expr:
+        """What is stored, or the first part of it."""
+        return self.bodies[0]
+
+    @property
+    def dtype(self) -> str:
+        """The element type, or that of the first part."""
+        return self.dtypes[0]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -162,44 +184,61 @@ class Stage(Tensor):
         return self.reduce.axes if self.reduce is not None else ()
 
     @property
+    def reducers(self) -> tuple[Reducer, ...]:
+        """The reducers of the user's own in its reduction."""
+        return self.reduce.reducers if self.reduce is not None else ()
+
+    @property
     def all_axes(self) -> tuple[Axis, ...]:
         """Axes, then reduction axes: the loops of the stage before any directive."""
         return self.axes + self.reduce_axes
+
+    def part_name(self, part: int) -> str:
+        """The stage's name; of a stage of tuples with the number of the part, ``stats.1``."""
+        return f"{self.name}.{part}" if len(self.bodies) > 1 else self.name
+
+    def __repr__(self) -> str:
+        kinds = self.dtype if len(self.dtypes) == 1 else f"({', '.join(self.dtypes)})"
+        return f"<stage {self.name} {kinds}{list(self.shape)}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Part(Tensor):
+    """One part of a stage whose elements are tuples: a tensor like any other, computed together with its siblings."""
+
+    stage: Stage
+    index: int
+
+    @property
+    def name(self) -> str:
+        """The stage's name and the number of the part: ``stats.1``."""
+        return self.stage.part_name(self.index)
+
+    @property
+    def dtype(self) -> str:
+        """The element type of the part."""
+        return self.stage.dtypes[self.index]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents of the stage's axes."""
+        return self.stage.shape
+
+    def _load(self, indices: tuple[Expr, ...]) -> Load:
+        return Load(self.stage, indices, self.dtype, self.index)
 
     def __repr__(self) -> str:
         return f"<stage {self.name} {self.dtype}{list(self.shape)}>"
 
 
-def make_stage(name: str, axes: tuple[Axis, ...], value: Expr, dtype: str | None = None) -> Stage:
-    """Bring a definition into normal form: at most one reduction in a stage, others hoisted into stages of their own.
-
-    Raises:
-        DefinitionError: an axis that belongs to no loop of the stage, two axes of one name, an index that can leave
-            its tensor.
-    """
-    value = wrap(value)
-    if dtype is not None and value.dtype != dtype:
-        value = cast(dtype, value)
-    check_size(name, value)
-    value = _Hoist(name, axes)(_interned(value))
-    found = _outermost(value)
-    own = found[0] if found else None
-    if own is None:
-        stage = Stage(name, axes, value, None, value.dtype)
-    else:
-        # Fresh reduction axes: one reduce_axis object may serve several reductions of the user's.
-        fresh = {axis: Axis(axis.name, axis.extent, True) for axis in own.axes}
-        reduce = Reduce(own.op, substitute(own.value, dict(fresh)), tuple(fresh.values()), own.dtype)
-        body = rewrite(value, lambda e: Result(own.dtype) if e is own else None)
-        stage = Stage(name, axes, body, reduce, value.dtype)
-    check_axes(stage)
-    check_indices(stage)
-    return stage
+def origin(output: Stage | Part) -> tuple[Stage, int]:
+    """The stage that computes an output, and which part of its elements the output is."""
+    return (output.stage, output.index) if isinstance(output, Part) else (output, 0)
 
 
-def check_size(name: str, value: Expr) -> None:
+def check_size(name: str, values: Sequence[Expr]) -> None:
     """Refuse a formula that is too large, or nested too deep, to be worked with."""
-    size, depth = tree_size(value), tree_depth(value)
+    size, depth = sum(map(tree_size, values)), max(map(tree_depth, values))
     if size > LARGEST:
         raise DefinitionError(
             f"stage {name}: written out, its formula has {size} parts (at most {LARGEST} are allowed);\n"
@@ -212,82 +251,6 @@ def check_size(name: str, value: Expr) -> None:
         )
 
 
-def _outermost(value: Expr) -> list[Reduce]:
-    """The distinct reductions of an expression that stand in no other reduction."""
-    found: list[Reduce] = []
-
-    def visit(e: Expr) -> Expr | None:
-        if isinstance(e, Reduce):
-            if not any(e is other for other in found):
-                found.append(e)
-            return e
-        return None
-
-    rewrite(value, visit)
-    return found
-
-
-def _interned(value: Expr) -> Expr:
-    """Let equal reductions be one object, so that each is computed once: the two maxima of a softmax, for example."""
-    known: dict[Hashable, Reduce] = {}
-
-    def change(e: Expr) -> Expr | None:
-        if not isinstance(e, Reduce):
-            return None
-        key = structure(e)
-        if key not in known:
-            known[key] = _with_value(e, rewrite(e.value, change))
-        return known[key]
-
-    return rewrite(value, change)
-
-
-def _with_value(reduce: Reduce, value: Expr) -> Reduce:
-    if value is reduce.value:
-        return reduce
-    return Reduce(reduce.op, value, reduce.axes, reduce.dtype, reduce.name)
-
-
-class _Hoist:
-    """Moves every reduction of a value but a lone unnamed one into a stage of its own, inner ones first."""
-
-    def __init__(self, name: str, axes: tuple[Axis, ...]) -> None:
-        self.name = name
-        self.axes = axes
-        self.counts: dict[str, int] = {}
-        self.done: dict[int, Expr] = {}
-
-    def __call__(self, value: Expr) -> Expr:
-        outer = _outermost(value)
-        if len(outer) == 1 and outer[0].name is None:
-            inner = self._replaced(outer[0].value, self.axes + outer[0].axes)
-            lone = _with_value(outer[0], inner)
-            return rewrite(value, lambda e: lone if e is outer[0] else None)
-        return self._replaced(value, self.axes)
-
-    def _replaced(self, value: Expr, scope: tuple[Axis, ...]) -> Expr:
-        """``value`` with loads of new stages instead of its reductions; ``scope`` has the axes it stands among."""
-        return rewrite(value, lambda e: self._load(e, scope) if isinstance(e, Reduce) else None)
-
-    def _load(self, reduce: Reduce, scope: tuple[Axis, ...]) -> Expr:
-        if id(reduce) not in self.done:
-            self.done[id(reduce)] = self._stage(reduce, scope)
-        return self.done[id(reduce)]
-
-    def _stage(self, reduce: Reduce, scope: tuple[Axis, ...]) -> Expr:
-        value = self._replaced(reduce.value, scope + reduce.axes)
-        # An axis the reduction runs over is its own, even if an outer reduction runs over the same object.
-        used = {id(e) for e in walk(value) if isinstance(e, Axis)} - {id(axis) for axis in reduce.axes}
-        mine = tuple(axis for axis in scope if id(axis) in used)
-        fresh: dict[Axis, Expr] = {axis: Axis(axis.name, axis.extent) for axis in mine}
-        number = self.counts.get(reduce.op, 0)
-        if reduce.name is None:
-            self.counts[reduce.op] = number + 1
-        body = Reduce(reduce.op, substitute(value, fresh), reduce.axes, reduce.dtype)
-        name = reduce.name or f"{self.name}.{reduce.op}{number}"
-        return make_stage(name, tuple(fresh[axis] for axis in mine), body)[mine]  # type: ignore[misc]
-
-
 def check_axes(stage: Stage) -> None:
     """Refuse axes of one name, and axes that no loop of the stage runs over."""
     names = [axis.name for axis in stage.all_axes]
@@ -296,7 +259,9 @@ def check_axes(stage: Stage) -> None:
             raise DefinitionError(f"stage {stage.name}: two axes are named {name!r}; give each its own name")
     spatial = {id(axis) for axis in stage.axes}
     reducing = spatial | {id(axis) for axis in stage.reduce_axes}
-    parts = [(stage.body, spatial)] + ([(stage.reduce.value, reducing)] if stage.reduce is not None else [])
+    parts = [(body, spatial) for body in stage.bodies]
+    if stage.reduce is not None:
+        parts += [(value, reducing) for value in stage.reduce.values]
     for expr, allowed in parts:
         for e in walk(expr):
             if isinstance(e, Axis) and id(e) not in allowed:
@@ -332,6 +297,5 @@ def check_indices(stage: Stage) -> None:
 
     if any(axis.extent == 0 for axis in stage.all_axes):
         return
-    visit(stage.body, False)
-    if stage.reduce is not None:
-        visit(stage.reduce.value, False)
+    for expr in (*stage.bodies, *(stage.reduce.values if stage.reduce is not None else ())):
+        visit(expr, False)

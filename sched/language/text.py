@@ -9,7 +9,9 @@ from loopwright.sched.language.expr import (
     Cast,
     Const,
     Expr,
+    Item,
     Load,
+    Operand,
     Reduce,
     Result,
     Select,
@@ -32,7 +34,8 @@ def text(expr: Expr, level: int = 0) -> str:
         case Axis():
             return expr.name
         case Load():
-            return f"{expr.tensor.name}[{', '.join(text(i) for i in expr.indices)}]"
+            indices = ", ".join(text(i) for i in expr.indices)
+            return f"{expr.tensor.part_name(expr.part)}[{indices}]"
         case Binary() if expr.op in _SIGNS:
             sign, mine = _SIGNS[expr.op]
             body = f"{text(expr.a, mine)} {sign} {text(expr.b, mine + 1)}"
@@ -48,7 +51,12 @@ def text(expr: Expr, level: int = 0) -> str:
         case Select():
             return f"select({text(expr.cond)}, {text(expr.a)}, {text(expr.b)})"
         case Reduce():
-            return f"{expr.op}({text(expr.value)}, over={', '.join(a.name for a in expr.axes)})"
+            values = text(expr.value) if len(expr.values) == 1 else f"({', '.join(map(text, expr.values))})"
+            return f"{expr.label}({values}, over={', '.join(a.name for a in expr.axes)})"
+        case Item():
+            return f"{text(expr.reduce)}.{expr.part}"
         case Result():
-            return "result"
+            return f"result.{expr.part}" if expr.part else "result"
+        case Operand():
+            return f"{expr.side}.{expr.part}"
     raise AssertionError(f"no text for {type(expr).__name__}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language import canonical
 from loopwright.sched.language.expr import Expr, loads
-from loopwright.sched.language.stage import Input, Stage, Tensor
+from loopwright.sched.language.stage import Input, Part, Stage, Tensor, origin
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,7 @@ class Workload:
         args: what the operator was called with (sizes, options); for people, not part of the key.
         inputs: in the order of a kernel's arguments.
         stages: every stage, producers before consumers.
-        outputs: the stages a kernel returns.
+        outputs: the stages, or parts of stages of tuples, that a kernel returns.
         numpy: the operator's own NumPy function, if it gave one.
     """
 
@@ -35,7 +35,7 @@ class Workload:
         name: str,
         args: dict[str, Any],
         inputs: Iterable[Input],
-        outputs: Iterable[Stage],
+        outputs: Iterable[Stage | Part],
         numpy: Callable[..., Any] | None = None,
     ) -> None:
         self.name = name
@@ -43,13 +43,13 @@ class Workload:
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self.numpy = numpy
-        self.stages = topological(self.outputs)
+        self.stages = topological(origin(output)[0] for output in self.outputs)
         self._check_names()
 
     def _check_names(self) -> None:
         if not self.outputs:
             raise DefinitionError(f"{self.name}: there is no output; return a stage or a tuple of stages")
-        if len({id(output) for output in self.outputs}) < len(self.outputs):
+        if len({(id(stage), part) for stage, part in map(origin, self.outputs)}) < len(self.outputs):
             raise DefinitionError(
                 f"{self.name}: one stage is returned twice; each output is a stage of its own"
             )
@@ -132,8 +132,8 @@ class Workload:
 
 
 def stage_exprs(stage: Stage) -> tuple[Expr, ...]:
-    """The expressions a stage consists of: its reduction's value first, then its body."""
-    return (stage.reduce.value, stage.body) if stage.reduce is not None else (stage.body,)
+    """The expressions a stage consists of: what its reduction runs over first, then its body."""
+    return (*stage.reduce.values, *stage.bodies) if stage.reduce is not None else stage.bodies
 
 
 def producers(stage: Stage) -> list[Tensor]:

@@ -87,6 +87,10 @@ class _Emitter:
             case stmt.Let():
                 self.values[id(s.var)] = self.expr(s.value)
                 return self.statement(s.body)
+            case stmt.Bind():
+                bound = tirx.Var(s.var.name, s.var.dtype)
+                self.values[id(s.var)] = bound
+                return tirx.Bind(bound, self.expr(s.value))
             case stmt.If():
                 otherwise = None if s.otherwise is None else self.statement(s.otherwise)
                 return IfThenElse(self.expr(s.cond), self.statement(s.then), otherwise)
@@ -111,7 +115,7 @@ class _Emitter:
         match e:
             case Const():
                 return tirx.const(e.value, e.dtype)
-            case Axis():
+            case Axis() | stmt.Variable():
                 return self.values[id(e)]
             case Load():
                 return BufferLoad(self.buffers[id(e.tensor)], [self.expr(index) for index in e.indices])

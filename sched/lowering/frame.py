@@ -103,7 +103,7 @@ class Frame:
     def _padded(self, name: str) -> bool:
         # A stage without a reduction only grows with its reader: to what is read, no multiple of its own factors.
         d = self.definition
-        return d.value is not None and any(
+        return bool(d.values) and any(
             a.name == name and run != a.extent for a, run in zip(d.axes, d.run, strict=True)
         )
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from loopwright.sched import dtypes
-from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, Result, rewrite, substitute
-from loopwright.sched.language.workload import producers
+from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, Result, loads, rewrite, substitute
 from loopwright.sched.lowering.affine import linear, number
 from loopwright.sched.lowering.bounds import Box, Span, full, overhangs
 from loopwright.sched.lowering.frame import Frame
+from loopwright.sched.lowering.order import root_stages
 from loopwright.sched.lowering.prepare import definitions
 from loopwright.sched.lowering.reduction import Reduction
 from loopwright.sched.lowering.regions import Regions
@@ -53,53 +53,45 @@ class Builder:
         self.definitions = definitions(nests)
         self.regions = Regions(nests, self.definitions)
         self.storage: dict[str, Storage] = {}
+        # The parts of stages that somebody reads; what nobody reads is not stored.
+        self.read = {
+            (load.tensor.name, load.part)
+            for definition in self.definitions.values()
+            for expr in definition.exprs
+            for load in loads(expr)
+        }
 
     def program(self, name: str) -> Program:
         """The whole kernel."""
         inputs = tuple(Buffer(t.name, t.shape, t.dtype, "global", t.name) for t in self.nests.inputs)
-        self.storage = {b.stage: Storage(b, full(b.shape)) for b in inputs}
-        outputs = []
-        for array, stage in self.nests.outputs.items():
-            tensor = self.nests.stages[stage].stage
-            outputs.append(Buffer(array, tensor.shape, tensor.dtype, "global", stage))
-            self.storage[stage] = Storage(outputs[-1], full(tensor.shape))
+        self.storage = {b.stage: Storage((b,), full(b.shape)) for b in inputs}
+        outputs = self._outputs()
+        made = [self._make_output(stage, outputs) for stage in dict.fromkeys(self.nests.outputs.values())]
         body = [
-            self._stage(self.nests.stages[root], full(self.definitions[root].run)) for root in self._roots()
+            self._stage(self.nests.stages[root], full(self.definitions[root].run))
+            for root in root_stages(self.nests)
         ]
-        return Program(name, inputs, tuple(outputs), seq(*body))
+        return Program(name, inputs, tuple(outputs.values()), seq(*made, *body))
 
-    def _roots(self) -> list[str]:
-        """The stages at root in an order that computes everything before it is read, also by stages placed inside."""
-        order: list[str] = []
+    def _outputs(self) -> dict[tuple[str, int], Buffer]:
+        """The output arrays, by stage and part."""
+        found = {}
+        for array, name in self.nests.outputs.items():
+            stage, part = self.nests.stages[name].stage, self.nests.parts[array]
+            found[name, part] = Buffer(array, stage.shape, stage.dtypes[part], "global", name)
+        return found
 
-        def visit(root: str) -> None:
-            if root in order:
-                return
-            for name in self.definitions:
-                if self._root_of(name) == root:
-                    for tensor in producers(self.nests.stages[name].stage):
-                        for owner in self._owners(tensor.name):
-                            if owner != root:
-                                visit(owner)
-            order.append(root)
-
-        for name in self.definitions:
-            visit(self._root_of(name))
-        return order
-
-    def _root_of(self, name: str) -> str:
-        """The stage at root in whose loops ``name`` is computed."""
-        place = self.nests.stages[name].place
-        return name if place.kind == "root" else self._root_of(place.stage)
-
-    def _owners(self, name: str) -> list[str]:
-        """The root stages to be computed before ``name`` can be read; an inlined one stands for what it reads."""
-        if name not in self.nests.stages:
-            return []
-        nest = self.nests.stages[name]
-        if nest.place.kind != "inline":
-            return [self._root_of(name)]
-        return [owner for tensor in producers(nest.stage) for owner in self._owners(tensor.name)]
+    def _make_output(self, name: str, outputs: dict[tuple[str, int], Buffer]) -> Stmt:
+        """Storage of a stage that writes outputs: these, and buffers for other parts of it that are read."""
+        stage = self.nests.stages[name].stage
+        others = {
+            part: Buffer(stage.part_name(part), stage.shape, dtype, "global", name)
+            for part, dtype in enumerate(stage.dtypes)
+            if (name, part) in self.read and (name, part) not in outputs
+        }
+        buffers = tuple(outputs.get((name, part), others.get(part)) for part in range(len(stage.bodies)))
+        self.storage[name] = Storage(buffers, full(stage.shape))
+        return seq(*(Alloc(buffer) for buffer in others.values()))
 
     # --- stages -------------------------------------------------------------------------------------------------
 
@@ -124,9 +116,12 @@ class Builder:
             limits = [(axis, axis.extent) for axis, span in spans if overhangs(span, axis.extent)]
         return seq(*made, self._loops(frame, 0, list(limits)))
 
-    def _make_storage(self, frame: Frame, box: Box) -> Alloc:
-        self.storage[frame.nest.name] = stored_in(frame, box)
-        return Alloc(self.storage[frame.nest.name].buffer)
+    def _make_storage(self, frame: Frame, box: Box) -> Stmt:
+        name, stage = frame.nest.name, frame.nest.stage
+        lone = len(stage.bodies) == 1
+        kept = [lone or (name, part) in self.read for part in range(len(stage.bodies))]
+        self.storage[name] = stored_in(frame, box, kept)
+        return self.storage[name].allocated()
 
     def _after(self, name: str) -> list[StageNest]:
         """The stages that are computed after ``name``, in one of its loops."""
@@ -149,8 +144,7 @@ class Builder:
         ):
             return Reduction(self, frame, position, limits).statement()
         if position == len(loops):
-            value = self.value(frame.definition.body, frame)
-            return self.limited(frame, limits, self.store(frame, value, "value"))
+            return self.finished(frame, limits)
         loop = loops[position]
         return self.open(
             frame, loop, lambda f: self.attached(f, loop, lambda g: self._loops(g, position + 1, limits))
@@ -159,7 +153,7 @@ class Builder:
     @staticmethod
     def _reduces(frame: Frame, loops: tuple[Loop, ...]) -> bool:
         """A reduction over no loops at all: its axes are all gone, but its identity is still to be stored."""
-        return frame.definition.value is not None and not any(loop.reduce for loop in loops)
+        return bool(frame.definition.values) and not any(loop.reduce for loop in loops)
 
     def open(self, frame: Frame, loop: Loop, body: Body) -> Stmt:
         """The loop statement(s) of one loop: its partition into full tiles and tail, its vector pieces, its guards."""
@@ -299,7 +293,17 @@ class Builder:
 
     # --- leaves -------------------------------------------------------------------------------------------------
 
-    def value(self, expr: Expr, frame: Frame, result: Expr | None = None) -> Expr:
+    def finished(self, frame: Frame, limits: list[tuple[Axis, int]], results: Sequence[Expr] = ()) -> Stmt:
+        """Store the stage's bodies; ``results`` are what its reduction has come to."""
+        buffers = self.storage[frame.nest.name].buffers
+        stores = [
+            self.store(frame, self.value(body, frame, results), "value", part)
+            for part, body in enumerate(frame.definition.bodies)
+            if buffers[part] is not None
+        ]
+        return self.limited(frame, limits, seq(*stores))
+
+    def value(self, expr: Expr, frame: Frame, results: Sequence[Expr] = ()) -> Expr:
         """A stage's expression in terms of the open loops and of buffers."""
         axes = {
             axis: frame.axis_value(axis) for axis in frame.definition.stage.all_axes if frame.valued(axis)
@@ -308,19 +312,22 @@ class Builder:
 
         def change(e: Expr) -> Expr | None:
             if isinstance(e, Result):
-                return result
+                return results[e.part]
             if isinstance(e, Load):
-                return self.storage[e.tensor.name].element(
-                    tuple(rewrite(index, change) for index in e.indices)
-                )
+                indices = tuple(rewrite(index, change) for index in e.indices)
+                return self.storage[e.tensor.name].element(indices, e.part)
             return None
 
         return rewrite(bound, change)
 
-    def store(self, frame: Frame, value: Expr, role: str) -> Store:
-        """Put a value where the stage's element belongs."""
+    def element(self, frame: Frame, part: int = 0) -> Load:
+        """Where part ``part`` of the stage's element is stored."""
         point = tuple(frame.axis_value(axis) for axis in frame.definition.axes)
-        target = self.storage[frame.nest.name].element(point)
+        return self.storage[frame.nest.name].element(point, part)
+
+    def store(self, frame: Frame, value: Expr, role: str, part: int = 0) -> Store:
+        """Put a value where part ``part`` of the stage's element belongs."""
+        target = self.element(frame, part)
         assert isinstance(target.tensor, Buffer)
         return Store(target.tensor, target.indices, value, frame.nest.name, role)
 

@@ -6,7 +6,7 @@ the loop builder never has to think about memory safety again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from loopwright.sched import dtypes
@@ -26,21 +26,26 @@ class Definition:
         axes: the stage's axes.
         sizes: the extent of each axis that has storage; larger than the axis where a reader pads.
         run: the extent of each axis that is computed; larger than ``sizes`` where the stage itself pads.
-        value: what the reduction accumulates, or None.
-        body: what is stored.
+        values: what the reduction accumulates, component by component; empty without one.
+        bodies: what is stored, part by part.
     """
 
     stage: Stage
     axes: tuple[Axis, ...]
     sizes: tuple[int, ...]
     run: tuple[int, ...]
-    value: Expr | None
-    body: Expr
+    values: tuple[Expr, ...]
+    bodies: tuple[Expr, ...]
 
     @property
     def exprs(self) -> tuple[Expr, ...]:
         """The expressions of the stage."""
-        return (self.body,) if self.value is None else (self.value, self.body)
+        return self.values + self.bodies
+
+    @property
+    def innermost(self) -> tuple[Expr, ...]:
+        """The expressions evaluated most often: those of the reduction, if there is one."""
+        return self.values or self.bodies
 
 
 def definitions(nests: Nests) -> dict[str, Definition]:
@@ -50,11 +55,13 @@ def definitions(nests: Nests) -> dict[str, Definition]:
     for nest in nests.stages.values():
         exprs = tuple(_inline(e, inlined) for e in stage_exprs(nest.stage))
         if nest.place.kind == "inline":
-            inlined[nest.name] = Stage(nest.name, nest.stage.axes, exprs[-1], None, nest.stage.dtype)
+            inlined[nest.name] = replace(nest.stage, bodies=exprs)
             continue
         shape = nest.stage.shape
-        value = exprs[0] if nest.stage.reduce is not None else None
-        found[nest.name] = Definition(nest.stage, nest.stage.axes, shape, _padded_run(nest), value, exprs[-1])
+        bodies = len(nest.stage.bodies)
+        found[nest.name] = Definition(
+            nest.stage, nest.stage.axes, shape, _padded_run(nest), exprs[:-bodies], exprs[-bodies:]
+        )
     _pad_producers(nests, found)
     return {name: _clamped(definition, found) for name, definition in found.items()}
 
@@ -68,7 +75,7 @@ def _inline(expr: Expr, inlined: dict[str, Stage]) -> Expr:
         stage = inlined[e.tensor.name]
         indices = [rewrite(index, change) for index in e.indices]
         indices = [_clamp(index, size) for index, size in zip(indices, stage.shape, strict=True)]
-        return substitute(stage.body, dict(zip(stage.axes, indices, strict=True)))
+        return substitute(stage.bodies[e.part], dict(zip(stage.axes, indices, strict=True)))
 
     return rewrite(expr, change)
 
@@ -114,15 +121,13 @@ def _pad_producers(nests: Nests, found: dict[str, Definition]) -> None:
             continue
         for load in (load for e in reader.exprs for load in loads(e)):
             producer = found.get(load.tensor.name)
-            if producer is None or producer.value is not None or producer.stage.name in fixed:
+            if producer is None or producer.values or producer.stage.name in fixed:
                 continue
             ranges = [index_range(index, partial(_range_of, definition=reader)) for index in load.indices]
             sizes = tuple(
                 max(size, r[1] + 1) if r else size for size, r in zip(producer.sizes, ranges, strict=True)
             )
-            found[producer.stage.name] = Definition(
-                producer.stage, producer.axes, sizes, sizes, None, producer.body
-            )
+            found[producer.stage.name] = replace(producer, sizes=sizes, run=sizes)
 
 
 def _range_of(axis: Axis, definition: Definition) -> tuple[int, int]:
@@ -145,17 +150,12 @@ def _clamped(definition: Definition, found: dict[str, Definition]) -> Definition
             _clamp(rewrite(index, change), size, definition)
             for index, size in zip(e.indices, sizes_of(e.tensor), strict=True)
         )
-        return Load(e.tensor, indices, e.dtype)
+        return Load(e.tensor, indices, e.dtype, e.part)
 
-    value = None if definition.value is None else rewrite(definition.value, change)
-    return Definition(
-        definition.stage,
-        definition.axes,
-        definition.sizes,
-        definition.run,
-        value,
-        rewrite(definition.body, change),
+    values, bodies = (
+        tuple(rewrite(expr, change) for expr in exprs) for exprs in (definition.values, definition.bodies)
     )
+    return replace(definition, values=values, bodies=bodies)
 
 
 def _clamp(index: Expr, size: int, definition: Definition | None = None) -> Expr:

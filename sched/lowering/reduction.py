@@ -8,17 +8,18 @@ keeps in registers once the loops over it are unrolled and vectorized.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 from loopwright.sched import dtypes
-from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, Result
+from loopwright.sched.language.expr import Axis, Expr, Load, Result
 from loopwright.sched.lowering.affine import minus, number, times
+from loopwright.sched.lowering.combine import combine, identities
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.registers import register_cut
-from loopwright.sched.lowering.stmt import Alloc, Buffer, For, If, Stmt, Store, seq
+from loopwright.sched.lowering.stmt import Alloc, Bind, Buffer, For, If, Stmt, Store, Variable, seq
 from loopwright.sched.scheduling.nest import Loop
 
 if TYPE_CHECKING:
@@ -27,37 +28,31 @@ if TYPE_CHECKING:
 # A tile of accumulators up to this many bytes is held apart from the stage's buffer: no register file is larger.
 REGISTER_BYTES = 4096
 
-COMBINE = {"sum": "add", "prod": "mul", "min": "min", "max": "max", "any": "or", "all": "and"}
-
-
-def identity(op: str, dtype: str) -> Const:
-    """The value that an empty reduction has."""
-    low, high = dtypes.limits(dtype)
-    number: int | float = {"sum": 0, "prod": 1, "min": high, "max": low, "any": 0, "all": 1}[op]
-    return Const(
-        bool(number) if dtype == "bool" else float(number) if dtypes.is_float(dtype) else int(number), dtype
-    )
-
 
 @dataclass(frozen=True)
 class Tile:
-    """Accumulators: a buffer whose dimensions follow loops."""
+    """Accumulators: a buffer for each component of the reduction, whose dimensions follow loops."""
 
-    buffer: Buffer
+    buffers: tuple[Buffer, ...]
     loops: tuple[str, ...]
 
     @property
     def bytes(self) -> int:
-        """The size of the buffer."""
-        return self.buffer.elements * dtypes.itemsize(self.buffer.dtype)
+        """The size of the buffers."""
+        return sum(buffer.elements * dtypes.itemsize(buffer.dtype) for buffer in self.buffers)
 
-    def element(self, frame: Frame) -> Load:
-        """The accumulator of the iteration the frame is in."""
+    @property
+    def allocated(self) -> Stmt:
+        """The statements that make the buffers."""
+        return seq(*(Alloc(buffer) for buffer in self.buffers))
+
+    def elements(self, frame: Frame) -> tuple[Load, ...]:
+        """The accumulators of the iteration the frame is in."""
         indices = tuple(
             minus(frame.values[name], frame.pieces[name][0]) if name in frame.pieces else frame.values[name]
             for name in self.loops
         ) or (number(0),)
-        return Load(self.buffer, indices, self.buffer.dtype)
+        return tuple(Load(buffer, indices, buffer.dtype) for buffer in self.buffers)
 
 
 class Reduction:
@@ -76,23 +71,30 @@ class Reduction:
 
     def statement(self) -> Stmt:
         """Set up, accumulate, finish."""
-        plain = isinstance(self.frame.definition.body, Result)
         tile = self._tile(self.inner, self.frame)
         padded = self.frame.definition.run != self.frame.definition.stage.shape
         small = tile.bytes <= REGISTER_BYTES
-        if plain and not small and not padded and not self.limits:
+        if self._plain() and not small and not padded and not self.limits:
             return self._in_place()
         cut = self._register_cut()
         if cut:
             return self._in_pieces(self.frame, cut)
         return self._whole(self.frame, tile)
 
+    def _plain(self) -> bool:
+        """Whether the stage stores just what its reduction comes to, all of it."""
+        bodies, buffers = self.frame.definition.bodies, self.builder.storage[self.frame.nest.name].buffers
+        parts = [body.part for body in bodies if isinstance(body, Result)]
+        return parts == list(range(len(self.reduce.values))) == list(range(len(bodies))) and all(
+            b is not None for b in buffers
+        )
+
     def _whole(self, frame: Frame, tile: Tile) -> Stmt:
         start = self._spatial(
-            frame.in_phase("init"), self.inner, lambda f: self._put(tile, f, self._identity())
+            frame.in_phase("init"), self.inner, lambda f: self._put(f, tile.elements(f), self._identities())
         )
         update = self._update(self.position, frame, tile)
-        return seq(Alloc(tile.buffer), start, update, self._finish(frame, tile))
+        return seq(tile.allocated, start, update, self._finish(frame, tile))
 
     def _register_cut(self) -> dict[str, int]:
         """For loops of the accumulators' tile: how many iterations a piece of it has, if it is too large for the registers."""
@@ -105,11 +107,10 @@ class Reduction:
         ):
             return {}
         sizes = [frame.extent(loop.name) for loop in closed]
-        native = self.builder.vector_bytes // dtypes.itemsize(self.reduce.dtype)
+        native = self.builder.vector_bytes // max(map(dtypes.itemsize, self.reduce.dtypes))
         inner_rows = sizes[-2] if len(sizes) > 1 else 1
-        rows, lanes = register_cut(
-            inner_rows, sizes[-1], native, self.builder.registers // max(1, prod(sizes[:-2]))
-        )
+        copies = max(1, prod(sizes[:-2])) * len(self.reduce.dtypes)
+        rows, lanes = register_cut(inner_rows, sizes[-1], native, self.builder.registers // copies)
         cut = {closed[-1].name: lanes} | ({closed[-2].name: rows} if len(sizes) > 1 else {})
         # A loop that becomes shorter in a tail still to be peeled has fewer pieces there: it stays whole.
         shorter = {leaf for s in frame.splits if frame.partitions(s) for leaf in frame.leaves(s.inner)}
@@ -128,16 +129,15 @@ class Reduction:
         part = frame.piece(name, times(var, size), size)
         return For(var, var.extent, "serial", self._in_pieces(part, dict(rest)), f"{frame.nest.name}.{name}")
 
-    def _identity(self) -> Expr:
-        return identity(self.reduce.op, self.reduce.dtype)
+    def _identities(self) -> Sequence[Expr]:
+        return identities(self.reduce)
 
     def _finish(self, frame: Frame, tile: Tile) -> Stmt:
         """The stage's body on every result."""
         frame = frame.in_phase("post")
 
         def leaf(f: Frame) -> Stmt:
-            value = self.builder.value(f.definition.body, f, tile.element(f))
-            return self.builder.limited(f, self.limits, self.builder.store(f, value, "value"))
+            return self.builder.finished(f, self.limits, tile.elements(f))
 
         finish = self.builder.partitioned(frame, lambda f: self._spatial(f, self.inner, leaf))
         for condition in frame.late_guards():
@@ -146,9 +146,10 @@ class Reduction:
 
     def _in_place(self) -> Stmt:
         """A large tile of plain results: the stage's own buffer accumulates."""
-        builder = self.builder
         start = self._spatial(
-            self.frame.in_phase("init"), self.inner, lambda f: builder.store(f, self._identity(), "init")
+            self.frame.in_phase("init"),
+            self.inner,
+            lambda f: self._put(f, self._elements(f, None), self._identities()),
         )
         return seq(start, self._update(self.position, self.frame, None))
 
@@ -168,20 +169,15 @@ class Reduction:
         return self.builder.open(frame, loop, body)
 
     def _accumulate(self, frame: Frame, tile: Tile | None) -> Stmt:
-        value = self.builder.value(self._term(), frame)
-        if tile is None:
-            store = self.builder.store(frame, value, "update")
-            old: Expr = Load(store.buffer, store.indices, store.buffer.dtype)
-            return Store(store.buffer, store.indices, self._combine(old, value), frame.nest.name, "update")
-        return self._put(tile, frame, self._combine(tile.element(frame), value), "update")
-
-    def _term(self) -> Expr:
-        value = self.frame.definition.value
-        assert value is not None
-        return value
-
-    def _combine(self, old: Expr, value: Expr) -> Expr:
-        return Binary(COMBINE[self.reduce.op], old, value, self.reduce.dtype)
+        terms = [self.builder.value(value, frame) for value in self.frame.definition.values]
+        places = self._elements(frame, tile)
+        if len(terms) == 1:
+            return self._put(frame, places, combine(self.reduce, places, tuple(terms)), "update")
+        # A component is combined from all of the old ones: they are read before any of them is stored.
+        old = tuple(Variable(f"old{n}", place.dtype) for n, place in enumerate(places))
+        new = tuple(Variable(f"new{n}", term.dtype) for n, term in enumerate(terms))
+        binds = [Bind(var, value) for var, value in zip((*old, *new), (*places, *terms), strict=True)]
+        return seq(*binds, self._put(frame, places, combine(self.reduce, old, new), "update"))
 
     def _promotes(self, position: int, frame: Frame, tile: Tile | None) -> bool:
         """Whether the accumulators of the loops from here on fit the registers, though those of all loops did not.
@@ -203,22 +199,14 @@ class Reduction:
         tile = self._tile(inner, frame, "part")
 
         def read(f: Frame) -> Stmt:
-            return self._put(tile, f, self._kept(f, outer))
+            return self._put(f, tile.elements(f), self._elements(f, outer))
 
         def write(f: Frame) -> Stmt:
-            if outer is not None:
-                return self._put(outer, f, tile.element(f), "update")
-            return self.builder.store(f, tile.element(f), "update")
+            return self._put(f, self._elements(f, outer), tile.elements(f), "update")
 
         start = self._spatial(frame.in_phase("init"), inner, read)
         finish = self._spatial(frame.in_phase("init"), inner, write)
-        return seq(Alloc(tile.buffer), start, self._update(position, frame, tile, held=True), finish)
-
-    def _kept(self, frame: Frame, outer: Tile | None) -> Expr:
-        if outer is not None:
-            return outer.element(frame)
-        point = tuple(frame.axis_value(axis) for axis in frame.definition.axes)
-        return self.builder.storage[frame.nest.name].element(point)
+        return seq(tile.allocated, start, self._update(position, frame, tile, held=True), finish)
 
     # --- the accumulators ---------------------------------------------------------------------------------------
 
@@ -228,14 +216,27 @@ class Reduction:
         dims = tuple(
             frame.pieces[x.name][1] if x.name in frame.pieces else frame.extent(x.name) for x in closed
         ) or (1,)
-        stage = frame.nest.name
+        stage, kinds = frame.nest.name, self.reduce.dtypes
+        names = [f"{stage}_{suffix}{n}" if len(kinds) > 1 else f"{stage}_{suffix}" for n in range(len(kinds))]
         return Tile(
-            Buffer(f"{stage}_{suffix}", dims, self.reduce.dtype, "local", stage),
+            tuple(Buffer(n, dims, kind, "local", stage) for n, kind in zip(names, kinds, strict=True)),
             tuple(loop.name for loop in closed),
         )
 
-    def _put(self, tile: Tile, frame: Frame, value: Expr, role: str = "init") -> Store:
-        return Store(tile.buffer, tile.element(frame).indices, value, frame.nest.name, role)
+    def _elements(self, frame: Frame, tile: Tile | None) -> tuple[Load, ...]:
+        """The accumulators of the iteration the frame is in: in a tile, or in the stage's own buffers."""
+        if tile is not None:
+            return tile.elements(frame)
+        return tuple(self.builder.element(frame, part) for part in range(len(self.reduce.values)))
+
+    @staticmethod
+    def _put(frame: Frame, places: Sequence[Load], values: Sequence[Expr], role: str = "init") -> Stmt:
+        """Store a value in each place."""
+        stores = []
+        for place, value in zip(places, values, strict=True):
+            assert isinstance(place.tensor, Buffer)
+            stores.append(Store(place.tensor, place.indices, value, frame.nest.name, role))
+        return seq(*stores)
 
     def _spatial(self, frame: Frame, loops: list[Loop], leaf: Callable[[Frame], Stmt]) -> Stmt:
         """Open spatial loops, nothing placed inside them, around ``leaf``."""

@@ -100,6 +100,22 @@ class Let(Stmt):
     body: Stmt
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Variable(Expr):
+    """A value that was computed once; :class:`Bind` says what it is."""
+
+    name: str
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False)
+class Bind(Stmt):
+    """``var`` has the value that ``value`` has here, for the rest of the enclosing sequence: stores do not change it."""
+
+    var: Variable
+    value: Expr
+
+
 @dataclass(frozen=True, eq=False)
 class Seq(Stmt):
     """Statements in order."""

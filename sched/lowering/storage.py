@@ -2,46 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loopwright.sched.language.expr import Binary, Expr, Load
 from loopwright.sched.lowering.affine import minus, number, simplify, times
 from loopwright.sched.lowering.bounds import Box
 from loopwright.sched.lowering.frame import Frame
-from loopwright.sched.lowering.stmt import Buffer
+from loopwright.sched.lowering.stmt import Alloc, Buffer, Stmt, seq
 from loopwright.sched.scheduling.nest import Split
 
 
 @dataclass(frozen=True)
 class Storage:
-    """A buffer that holds ``box`` of a tensor.
+    """The buffers that hold ``box`` of a tensor: one for each part of its elements, None where nobody reads the part.
 
-    ``frame`` is given where the buffer's dimensions follow loops instead of axes (transform_layout).
+    ``frame`` is given where the buffers' dimensions follow loops instead of axes (transform_layout).
     """
 
-    buffer: Buffer
+    buffers: tuple[Buffer | None, ...]
     box: Box
     frame: Frame | None = None
 
-    def element(self, point: tuple[Expr, ...]) -> Load:
-        """The element of the buffer that holds the tensor's ``point``."""
+    def element(self, point: tuple[Expr, ...], part: int = 0) -> Load:
+        """The element that holds part ``part`` of the tensor's ``point``."""
+        buffer = self.buffers[part]
+        assert buffer is not None
         inside = tuple(
             simplify(minus(simplify(index), span.low)) for index, span in zip(point, self.box, strict=True)
         )
         if self.frame is not None:
             inside = laid_out(self.frame, inside)
-        return Load(self.buffer, inside, self.buffer.dtype)
+        return Load(buffer, inside, buffer.dtype)
+
+    def allocated(self) -> Stmt:
+        """The statements that make the buffers."""
+        return seq(*(Alloc(buffer) for buffer in self.buffers if buffer is not None))
 
 
-def stored_in(frame: Frame, box: Box) -> Storage:
-    """New storage for ``box`` of the frame's stage, in the scope and layout its nest asks for."""
-    nest = frame.nest
+def stored_in(frame: Frame, box: Box, kept: Sequence[bool]) -> Storage:
+    """New storage for ``box`` of the frame's stage, in the scope and layout its nest asks for.
+
+    ``kept`` says of each part of the elements whether it is stored at all.
+    """
+    nest, stage = frame.nest, frame.nest.stage
+    closed = None if nest.layout is None else Frame(nest, frame.definition, box)
     dims = tuple(span.extent for span in box)
-    if nest.layout is None:
-        return Storage(Buffer(nest.name, dims, nest.stage.dtype, nest.scope, nest.name), box)
-    closed = Frame(nest, frame.definition, box)
-    dims = tuple(closed.extent(loop) for loop in nest.layout)
-    return Storage(Buffer(nest.name, dims, nest.stage.dtype, nest.scope, nest.name), box, closed)
+    if nest.layout is not None and closed is not None:
+        dims = tuple(closed.extent(loop) for loop in nest.layout)
+    buffers = tuple(
+        Buffer(stage.part_name(part), dims, dtype, nest.scope, nest.name) if stored else None
+        for part, (dtype, stored) in enumerate(zip(stage.dtypes, kept, strict=True))
+    )
+    return Storage(buffers, box, closed)
 
 
 def laid_out(frame: Frame, point: tuple[Expr, ...]) -> tuple[Expr, ...]:

@@ -29,7 +29,7 @@ def _cheap(nests: Nests, stage: Stage) -> bool:
     if stage.reduce is not None or stage.name in nests.outputs.values():
         return False
     readers = nests.consumers(stage.name)
-    nodes = list(walk(stage.body))
+    nodes = [e for body in stage.bodies for e in walk(body)]
     if len(readers) > 1 and len(nodes) > SMALL:
         return False
     elements = max(1, _points(stage.shape))

@@ -76,7 +76,7 @@ class Roles:
     @property
     def itemsize(self) -> int:
         """Bytes of the widest element the innermost code computes with."""
-        kinds = [self.stage.dtype] + ([self.stage.reduce.dtype] if self.stage.reduce is not None else [])
+        kinds = self.stage.dtypes + (self.stage.reduce.dtypes if self.stage.reduce is not None else ())
         return max(dtypes.itemsize(kind) for kind in kinds)
 
 
@@ -84,8 +84,7 @@ def roles_of(nests: Nests, name: str) -> Roles:
     """Find the roles of a stage's axes, after inlining."""
     definition = definitions(nests)[name]
     stage = definition.stage
-    inner = definition.value if definition.value is not None else definition.body
-    operands = operands_of([inner])
+    operands = operands_of(definition.innermost)
     spatial = [axis for axis in definition.axes if axis.extent > 1]
     reduce = tuple(axis for axis in stage.reduce_axes if axis.extent > 1)
     vector = _vector_axis(spatial, operands, bool(reduce))

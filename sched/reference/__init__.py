@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from loopwright.sched.errors import ArgumentError, ArgumentTypeError
+from loopwright.sched.language.stage import origin
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.reference.inputs import random_inputs
 from loopwright.sched.reference.points import Array, Value
@@ -68,12 +69,14 @@ def check_arrays(work: Workload, arrays: Sequence[Any]) -> list[Array]:
 
 
 def _run(work: Workload, arrays: list[Array], track: bool) -> list[Value]:
-    tensors = {id(tensor): Value(array) for tensor, array in zip(work.inputs, arrays, strict=True)}
+    tensors: dict[int, tuple[Value, ...]] = {
+        id(tensor): (Value(array),) for tensor, array in zip(work.inputs, arrays, strict=True)
+    }
     evaluate_stage = StageEvaluator(tensors, track)
     with np.errstate(all="ignore"):
         for stage in work.stages:
             tensors[id(stage)] = evaluate_stage(stage)
-    return [tensors[id(stage)] for stage in work.outputs]
+    return [tensors[id(stage)][part] for stage, part in map(origin, work.outputs)]
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class Expected:
         """
         found = _run(work, check_arrays(work, arrays), track=True)
         return Expected(
-            tuple(s.name for s in work.outputs), tuple(v.array for v in found), tuple(v.slack for v in found)
+            tuple(t.name for t in work.outputs), tuple(v.array for v in found), tuple(v.slack for v in found)
         )
 
     def check(self, got: Any) -> str | None:

@@ -122,26 +122,26 @@ class Points:
     """Evaluates expressions at every point of a block.
 
     Args:
-        tensors: ``id`` of each tensor -> its value.
+        tensors: ``id`` of each tensor -> its values, one for each part of its elements.
         axes: the axes of the block, in the order of the arrays' dimensions.
         ranges: which part of each axis the block covers.
         track: whether slack is computed.
-        result: what :class:`Result` stands for.
+        results: what :class:`Result` stands for, by its part.
     """
 
     def __init__(
         self,
-        tensors: dict[int, Value],
+        tensors: dict[int, tuple[Value, ...]],
         axes: tuple[Axis, ...],
         ranges: Ranges,
         track: bool,
-        result: Value | None = None,
+        results: tuple[Value, ...] = (),
     ) -> None:
         self.tensors = tensors
         self.position = {axis: n for n, axis in enumerate(axes)}
         self.ranges = ranges
         self.track = track
-        self.result = result
+        self.results = results
         self.shared: set[int] = set()
         self.known: dict[int, Value] = {}
 
@@ -182,13 +182,12 @@ class Points:
         return Value(np.arange(start, stop, dtype=np.int32).reshape(shape))
 
     def _result(self, expr: Result) -> Value:
-        assert self.result is not None, f"{expr} outside a stage with a reduction"
-        return self.result
+        return self.results[expr.part]
 
     # Loads
 
     def _load(self, expr: Load) -> Value:
-        stored = self.tensors[id(expr.tensor)]
+        stored = self.tensors[id(expr.tensor)][expr.part]
         if stored.array.size == 0:  # only a select can stand around this, and it takes the other side
             return Value(np.zeros((1,) * len(self.position), expr.dtype))
         lines = [affine(index) for index in expr.indices]

@@ -24,34 +24,34 @@ EXACT_INTEGERS = 2.0**53  # of float64
 
 
 class StageEvaluator:
-    """Evaluates one stage after another; ``tensors`` holds what is known, by ``id``."""
+    """Evaluates one stage after another; ``tensors`` holds what is known of the parts of each, by ``id``."""
 
-    def __init__(self, tensors: dict[int, Value], track: bool) -> None:
+    def __init__(self, tensors: dict[int, tuple[Value, ...]], track: bool) -> None:
         self.tensors = tensors
         self.track = track
 
-    def __call__(self, stage: Stage) -> Value:
-        """The value of a stage whose producers are known."""
-        out = Value(
-            np.empty(stage.shape, stage.dtype),
-            np.zeros(stage.shape) if self.track and stage.dtype != "bool" else None,
-        )
-        if self.track and stage.dtype == "bool":
-            out = Value(out.array, np.zeros(stage.shape, bool))
+    def __call__(self, stage: Stage) -> tuple[Value, ...]:
+        """The values of a stage whose producers are known: one for each part of its elements."""
+        outs = [self._empty(stage.shape, dtype) for dtype in stage.dtypes]
         if 0 in stage.shape:
-            return self._tidy(out)
+            return tuple(map(self._tidy, outs))
         factors = _factors(stage.reduce) if stage.reduce is not None else []
         for ranges in _blocks(stage.axes, _steps(stage, factors)):
-            result = (
-                self._reduction(stage, stage.reduce, factors, ranges) if stage.reduce is not None else None
+            results = (
+                self._reduction(stage, stage.reduce, factors, ranges) if stage.reduce is not None else ()
             )
-            points = Points(self.tensors, stage.axes, ranges, self.track, result)
-            value = points(stage.body)
+            points = Points(self.tensors, stage.axes, ranges, self.track, results)
             at = tuple(slice(*ranges[axis]) for axis in stage.axes)
-            out.array[at] = value.array
-            if value.slack is not None and out.slack is not None:
-                out.slack[at] = value.slack
-        return self._tidy(out)
+            for out, body in zip(outs, stage.bodies, strict=True):
+                value = points(body)
+                out.array[at] = value.array
+                if value.slack is not None and out.slack is not None:
+                    out.slack[at] = value.slack
+        return tuple(map(self._tidy, outs))
+
+    def _empty(self, shape: tuple[int, ...], dtype: str) -> Value:
+        slack = np.zeros(shape, bool if dtype == "bool" else float) if self.track else None
+        return Value(np.empty(shape, dtype), slack)
 
     @staticmethod
     def _tidy(out: Value) -> Value:
@@ -59,8 +59,10 @@ class StageEvaluator:
 
     # Reductions
 
-    def _reduction(self, stage: Stage, reduce: Reduce, factors: list[list[Expr]], ranges: Ranges) -> Value:
-        """The value of the reduction in one block of the stage, accumulated over blocks of the reduction axes."""
+    def _reduction(
+        self, stage: Stage, reduce: Reduce, factors: list[list[Expr]], ranges: Ranges
+    ) -> tuple[Value, ...]:
+        """The values of the reduction in one block of the stage, accumulated over blocks of the reduction axes."""
         axes = stage.axes + reduce.axes
         total = _Total(reduce, len(stage.axes), self.track)
         if all(axis.extent for axis in reduce.axes):
@@ -69,7 +71,7 @@ class StageEvaluator:
                 points = Points(self.tensors, axes, ranges | inner, self.track)
                 extents = [stop - start for start, stop in points.ranges.values()]
                 total.add([self._product(points, group, reduce) for group in factors], extents)
-        return total.finish([stop - start for start, stop in ranges.values()])
+        return (total.finish([stop - start for start, stop in ranges.values()]),)
 
     def _product(self, points: Points, group: list[Expr], reduce: Reduce) -> Value:
         exact = not dtypes.is_float(reduce.dtype) or reduce.op in ("min", "max")

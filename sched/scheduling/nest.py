@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from loopwright.sched.language.stage import Input, Stage, Tensor
+from loopwright.sched.language.stage import Input, Stage, Tensor, origin
 from loopwright.sched.language.workload import Workload, producers
 
 Kind = Literal["serial", "parallel", "vectorize", "unroll"]
@@ -112,11 +112,13 @@ class Nests:
     Attributes:
         inputs: the kernel's input arrays.
         outputs: name of an output array -> the stage that writes it (cache_write puts a copy stage there).
+        parts: name of an output array -> which part of the stage's elements it has.
     """
 
     inputs: tuple[Input, ...]
     stages: dict[str, StageNest]
     outputs: dict[str, str]
+    parts: dict[str, int]
 
     @staticmethod
     def of(work: Workload) -> Nests:
@@ -125,7 +127,9 @@ class Nests:
             stage.name: StageNest(stage, tuple(Loop(axis.name, axis.reduce) for axis in stage.all_axes))
             for stage in work.stages
         }
-        return Nests(work.inputs, stages, {stage.name: stage.name for stage in work.outputs})
+        origins = {output.name: origin(output) for output in work.outputs}
+        outputs = {array: stage.name for array, (stage, _) in origins.items()}
+        return Nests(work.inputs, stages, outputs, {array: part for array, (_, part) in origins.items()})
 
     def tensor(self, name: str) -> Tensor | None:
         """The input or stage of that name."""

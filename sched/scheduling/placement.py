@@ -47,12 +47,12 @@ def path(nests: Nests, name: str) -> tuple[Step, ...]:
 @lru_cache(maxsize=4096)
 def direct_reads(stage: Stage) -> tuple[frozenset[str], frozenset[str]]:
     """The names of the tensors that a stage's reduction reads, and those that its body reads."""
-    inner = (
-        frozenset(load.tensor.name for load in loads(stage.reduce.value))
-        if stage.reduce is not None
-        else frozenset()
-    )
-    return inner, frozenset(load.tensor.name for load in loads(stage.body))
+    values = stage.reduce.values if stage.reduce is not None else ()
+    return _tensors_in(values), _tensors_in(stage.bodies)
+
+
+def _tensors_in(exprs: tuple[Expr, ...]) -> frozenset[str]:
+    return frozenset(load.tensor.name for expr in exprs for load in loads(expr))
 
 
 @lru_cache(maxsize=4096)
@@ -140,7 +140,8 @@ def inlined(nests: Nests, expr: Expr) -> Expr:
         if nest is None or nest.place.kind != "inline":
             return None
         indices = [inlined(nests, i) for i in e.indices]
-        return inlined(nests, substitute(nest.stage.body, dict(zip(nest.stage.axes, indices, strict=True))))
+        body = nest.stage.bodies[e.part]
+        return inlined(nests, substitute(body, dict(zip(nest.stage.axes, indices, strict=True))))
 
     return rewrite(expr, change)
 

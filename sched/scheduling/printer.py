@@ -8,11 +8,11 @@ noted as the tail. With knobs, ``?i_tile{4,8}`` stands where a number will.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from loopwright.sched.language.expr import Expr, Load, Result, rewrite
-from loopwright.sched.language.stage import Input
+from loopwright.sched.language.stage import Input, Stage
 from loopwright.sched.language.text import text
 from loopwright.sched.lowering.stmt import Alloc, walk_statements
 from loopwright.sched.scheduling.address import OUTER, find_loop, loop_index, shown
@@ -76,15 +76,19 @@ class _Printer:
         self.nests = schedule.nests
         self.factors = dict(_open_factors(schedule))
         self.regions: dict[str, tuple[int, ...]] = {}
+        stored = {
+            name: [nest.stage.part_name(part) for part in range(len(nest.stage.bodies))]
+            for name, nest in self.nests.stages.items()
+        }
         for statement in walk_statements(build(self.nests).body):
-            if isinstance(statement, Alloc) and statement.buffer.name == statement.buffer.stage:
+            if isinstance(statement, Alloc) and statement.buffer.name in stored[statement.buffer.stage]:
                 self.regions.setdefault(statement.buffer.stage, statement.buffer.dims)
 
     def lines(self) -> Iterator[str]:
         """All lines."""
         for nest in self.nests.stages.values():
             if nest.place.kind == "inline":
-                yield f"# {nest.name} is inlined: {self.element(nest)} = {text(nest.stage.body)}"
+                yield f"# {nest.name} is inlined: {self.element(nest)} = {_listed(nest.stage.bodies)}"
         for name in root_order(self.nests):
             yield from self.stage(self.nests.stages[name], 0)
 
@@ -118,12 +122,13 @@ class _Printer:
         """Where a stage's values are kept, as far as the caller does not give the array."""
         dims = list(self.regions.get(nest.name, nest.stage.shape))
         layout = f", laid out {' '.join(map(shown, nest.layout))}" if nest.layout is not None else ""
-        return f"buffer {nest.name}: {nest.stage.dtype}{dims} {nest.scope}{layout}"
+        kinds = _tuple(nest.stage.dtypes)
+        return f"buffer {nest.name}: {kinds}{dims} {nest.scope}{layout}"
 
     def loops(self, nest: StageNest, position: int, depth: int) -> Iterator[str]:
         """The loops of a stage from ``position`` on, and what stands inside them."""
         if position == len(nest.loops):
-            yield _line(depth, self.statement(nest))
+            yield from (_line(depth, statement) for statement in self.statements(nest))
             return
         loop = nest.loops[position]
         yield _line(depth, self.header(nest, loop))
@@ -138,7 +143,7 @@ class _Printer:
                 if (other.place.kind, other.place.stage, other.place.loop) == (kind, nest.name, loop.name):
                     yield from self.stage(other, depth + 1)
         first = next((n for n, other in enumerate(nest.loops) if other.reduce), None)
-        if position == first and not isinstance(nest.stage.body, Result):
+        if position == first and not _is_plain(nest.stage):
             yield from self.epilogue(nest, position, depth)
 
     def epilogue(self, nest: StageNest, position: int, depth: int) -> Iterator[str]:
@@ -146,8 +151,12 @@ class _Printer:
         inside = [f"{nest.name}.{shown(loop.name)}" for loop in nest.loops[position:] if not loop.reduce]
         if inside:
             yield _line(depth, f"for {', '.join(inside)}  # where the reduction ends")
-        body = rewrite(nest.stage.body, lambda e: self.accumulator(nest) if isinstance(e, Result) else None)
-        yield _line(depth + bool(inside), f"{self.element(nest)} = {text(body)}")
+        accumulators = self.accumulators(nest)
+        bodies = [
+            rewrite(body, lambda e: accumulators[e.part] if isinstance(e, Result) else None)
+            for body in nest.stage.bodies
+        ]
+        yield _line(depth + bool(inside), f"{self.element(nest)} = {_listed(bodies)}")
 
     def header(self, nest: StageNest, loop: Loop) -> str:
         """A loop's line."""
@@ -257,24 +266,52 @@ class _Printer:
         """The element of a stage that its loops are at."""
         return f"{nest.name}[{', '.join(axis.name for axis in nest.stage.axes)}]"
 
-    def accumulator(self, nest: StageNest) -> Expr:
-        """An element of what a reduction with an epilogue accumulates in."""
+    def accumulators(self, nest: StageNest) -> list[Expr]:
+        """The elements that a reduction accumulates in: the stage's own, or with an epilogue those of other buffers."""
         assert nest.stage.reduce is not None
-        dtype = nest.stage.reduce.dtype
-        return Load(Input("acc", nest.stage.shape, dtype), nest.stage.axes, dtype)
+        kinds = nest.stage.reduce.dtypes
+        if _is_plain(nest.stage):
+            return [Load(nest.stage, nest.stage.axes, kind, part) for part, kind in enumerate(kinds)]
+        names = ["acc"] if len(kinds) == 1 else [f"acc{part}" for part in range(len(kinds))]
+        return [
+            Load(Input(name, nest.stage.shape, kind), nest.stage.axes, kind)
+            for name, kind in zip(names, kinds, strict=True)
+        ]
 
-    def statement(self, nest: StageNest) -> str:
+    def statements(self, nest: StageNest) -> Iterator[str]:
         """What stands in the innermost loop."""
         reduce = nest.stage.reduce
         if reduce is None:
             # After cache_write two things are called C: the array, and the buffer that is computed into.
             array = next((a for a, writer in self.nests.outputs.items() if writer == nest.name), nest.name)
             note = f"  # the output {array}" if array != nest.name else ""
-            return f"{self.element(nest)} = {text(nest.stage.body)}{note}"
-        target = self.element(nest) if isinstance(nest.stage.body, Result) else text(self.accumulator(nest))
-        if reduce.op in _UPDATE:
-            return f"{target} {_UPDATE[reduce.op]} {text(reduce.value)}"
-        return f"{target} = {reduce.op}({target}, {text(reduce.value)})"
+            yield f"{self.element(nest)} = {_listed(nest.stage.bodies)}{note}"
+            return
+        places = self.accumulators(nest)
+        for own in reduce.members:
+            target, values = _listed(places[: len(own.values)]), _listed(own.values)
+            del places[: len(own.values)]
+            if own.op in _UPDATE:
+                yield f"{target} {_UPDATE[own.op]} {values}"
+            else:
+                yield f"{target} = {own.label}({target}, {values})"
+
+
+def _is_plain(stage: Stage) -> bool:
+    """Whether a stage stores just what its reduction comes to."""
+    parts = [body.part for body in stage.bodies if isinstance(body, Result)]
+    return stage.reduce is not None and parts == [*range(len(stage.reduce.values))] == [
+        *range(len(stage.bodies))
+    ]
+
+
+def _listed(exprs: Sequence[Expr]) -> str:
+    """Expressions as text; several as a tuple."""
+    return _tuple([text(expr) for expr in exprs])
+
+
+def _tuple(texts: Sequence[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
 
 
 def _closed(content: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language import canonical
+from loopwright.sched.language.expr import Reducer
 from loopwright.sched.scheduling.address import LANES, find_loop, shown
 from loopwright.sched.scheduling.directives import Directive
 from loopwright.sched.scheduling.knobs import Knob
@@ -50,14 +51,14 @@ def renamed(work: Workload, names: Mapping[str, str]) -> Workload:
         where |= {id(axis): f"s{n}.r{m}" for m, axis in enumerate(stage.reduce_axes)}
 
     def name(thing: Any) -> str:
-        return names[where[id(thing)]]
+        return thing.name if isinstance(thing, Reducer) else names[where[id(thing)]]
 
     data = {
         "name": work.name,
         "args": {},
         "inputs": [[name(t), list(t.shape), t.dtype] for t in work.inputs],
         "stages": [canonical.stage_to_json(stage, name) for stage in work.stages],
-        "outputs": [name(stage) for stage in work.outputs],
+        "outputs": [canonical.output_to_json(output, name) for output in work.outputs],
     }
     return Workload.from_json(data)
 

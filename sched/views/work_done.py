@@ -24,7 +24,7 @@ from loopwright.sched.language.expr import (
 )
 from loopwright.sched.lowering.affine import number
 from loopwright.sched.lowering.bounds import Span, read_box
-from loopwright.sched.lowering.stmt import Alloc, Buffer, For, If, Let, Seq, Stmt, Store
+from loopwright.sched.lowering.stmt import Alloc, Bind, Buffer, For, If, Let, Seq, Stmt, Store
 
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "and", "or")
 
@@ -114,6 +114,8 @@ def work_of(stmt: Stmt, buffers: Buffers | None = None) -> Work:
         case Alloc():
             if buffers is not None:
                 buffers.made.append(stmt.buffer)
+        case Bind():
+            return _value_work(stmt.value)
         case Store():
             target = Load(stmt.buffer, stmt.indices, stmt.buffer.dtype)
             return _value_work(stmt.value) + Work((Access(target, True),))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -66,7 +67,7 @@ def cache_read(
             stages.setdefault(name, _copy_nest(copy, place, scope))
             old = old.with_(stage=_reading(old.stage, tensor, copy))
         stages[old.name] = old
-    result = Nests(nests.inputs, stages, nests.outputs)
+    result = replace(nests, stages=stages)
     check_places(where, result)
     return result
 
@@ -75,13 +76,19 @@ def cache_read(
 @lru_cache(maxsize=1024)
 def _copy_of(source: Tensor, consumer: Stage, name: str) -> Stage:
     axes = _copy_axes(source, consumer)
-    return Stage(name, axes, Load(source, axes, source.dtype), None, source.dtype)
+    return _plain_copy(source, axes, name)
 
 
 @lru_cache(maxsize=1024)
 def _copy_out(stage: Stage, name: str) -> Stage:
-    axes = tuple(Axis(axis.name, axis.extent) for axis in stage.axes)
-    return Stage(name, axes, Load(stage, axes, stage.dtype), None, stage.dtype)
+    return _plain_copy(stage, tuple(Axis(axis.name, axis.extent) for axis in stage.axes), name)
+
+
+def _plain_copy(source: Tensor, axes: tuple[Axis, ...], name: str) -> Stage:
+    """A stage with the elements of another tensor, all parts of them."""
+    dtypes = source.dtypes if isinstance(source, Stage) else (source.dtype,)
+    bodies = tuple(Load(source, axes, dtype, part) for part, dtype in enumerate(dtypes))
+    return Stage(name, axes, bodies, None, dtypes)
 
 
 def _copy_axes(source: Tensor, consumer: Stage) -> tuple[Axis, ...]:
@@ -108,14 +115,13 @@ def _reading(stage: Stage, tensor: str, copy: Stage) -> Stage:
 
     def change(e: Expr) -> Expr | None:
         if isinstance(e, Load) and e.tensor.name == tensor:
-            return Load(copy, tuple(rewrite(index, change) for index in e.indices), e.dtype)
+            return Load(copy, tuple(rewrite(index, change) for index in e.indices), e.dtype, e.part)
         return None
 
     reduce = stage.reduce
     if reduce is not None:
-        value = rewrite(reduce.value, change)
-        reduce = type(reduce)(reduce.op, value, reduce.axes, reduce.dtype, reduce.name)
-    return Stage(stage.name, stage.axes, rewrite(stage.body, change), reduce, stage.dtype)
+        reduce = replace(reduce, values=tuple(rewrite(value, change) for value in reduce.values))
+    return replace(stage, bodies=tuple(rewrite(body, change) for body in stage.bodies), reduce=reduce)
 
 
 def cache_write(
@@ -171,7 +177,7 @@ def cache_write(
         else:
             stages[old.name] = old
     outputs = {array: name if writer == stage else writer for array, writer in nests.outputs.items()}
-    result = Nests(nests.inputs, stages, outputs)
+    result = replace(nests, stages=stages, outputs=outputs)
     check_places(where, result)
     return result
 
