@@ -29,7 +29,7 @@ class Regions:
         box: Box | None = None
         for reader in self.readers(name):
             box = read_box(self.reads(reader, name), sizes, self.spans_at(reader, host, spans), box)
-        return inside(box or full(sizes), sizes, self.definitions[name].value is None)
+        return inside(box or full(sizes), sizes, not self.definitions[name].values)
 
     def reads(self, reader: str, name: str) -> list[Load]:
         """The loads of ``name`` in a stage."""

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from loopwright.sched.language.expr import Axis, Expr, Load, Reduce, Result, Select, cast, substitute
 from loopwright.sched.language.stage import Stage
-from loopwright.sched.lowering.reduction import identity
+from loopwright.sched.lowering.combine import identities
 from loopwright.sched.scheduling.nest import Fuse, Split
 
 Relations = tuple[Split | Fuse, ...]
@@ -52,29 +52,33 @@ def factored(stage: Stage, relations: Relations, loop: str, name: str) -> Factor
     inner = {axis: Axis(axis, tree.length[axis], True) for axis in left}
     values, inside = tree.values(dissolved, {**inner, loop: factor})
     terms = {axis: values[axis.name] for axis in reduce.axes}
-    term = substitute(reduce.value, {**fresh, **terms})
+    found = tuple(substitute(value, {**fresh, **terms}) for value in reduce.values)
     if inside is not None:
-        term = Select(inside, term, identity(reduce.op, reduce.dtype), reduce.dtype)
+        pairs = zip(found, identities(reduce), strict=True)
+        found = tuple(Select(inside, term, nothing, nothing.dtype) for term, nothing in pairs)
     axes = (*(a for a in fresh.values() if isinstance(a, Axis)), factor)
-    partial = _partial(name, axes, reduce, term, tuple(inner.values()))
+    partial = _partial(name, axes, reduce, found, tuple(inner.values()))
     own = tree.spatial()
     kept = tuple(r for r in relations if r not in dissolved)
     return Factored(partial, kept, _final(stage, partial, factor), tuple(r for r in kept if r in own))
 
 
-def _partial(name: str, axes: tuple[Axis, ...], reduce: Reduce, term: Expr, over: tuple[Axis, ...]) -> Stage:
+def _partial(
+    name: str, axes: tuple[Axis, ...], reduce: Reduce, terms: tuple[Expr, ...], over: tuple[Axis, ...]
+) -> Stage:
+    kinds = reduce.dtypes
     if not over:
-        return Stage(name, axes, cast(reduce.dtype, term), None, reduce.dtype)
-    return Stage(
-        name, axes, Result(reduce.dtype), replace(reduce, value=term, axes=over, name=None), reduce.dtype
-    )
+        bodies = tuple(cast(kind, term) for kind, term in zip(kinds, terms, strict=True))
+        return Stage(name, axes, bodies, None, kinds)
+    results = tuple(Result(kind, part) for part, kind in enumerate(kinds))
+    return Stage(name, axes, results, replace(reduce, values=terms, axes=over, name=None), kinds)
 
 
 def _final(stage: Stage, partial: Stage, factor: Axis) -> Stage:
     assert stage.reduce is not None
     over = Axis(factor.name, factor.extent, True)
-    value = Load(partial, (*stage.axes, over), partial.dtype)
-    return replace(stage, reduce=replace(stage.reduce, value=value, axes=(over,)))
+    values = tuple(Load(partial, (*stage.axes, over), kind, n) for n, kind in enumerate(partial.dtypes))
+    return replace(stage, reduce=replace(stage.reduce, values=values, axes=(over,)))
 
 
 class _Tree:

@@ -58,7 +58,7 @@ def rfactor(nests: Nests, loop: str, name: str | None = None) -> Nests:
             stages[other.name] = other.with_(place=replace(other.place, stage=name))
         else:
             stages[other.name] = other
-    result = Nests(nests.inputs, stages, nests.outputs)
+    result = replace(nests, stages=stages)
     check_places(where, result)
     return result
 
