@@ -13,6 +13,7 @@ from loopwright.sched.errors import BuildError
 from loopwright.sched.language.expr import Axis, Binary, Call, Cast, Const, Expr, Load, Select, Unary
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.lowering import integers, stmt
+from loopwright.sched.lowering.affine import number, plus, simplify, times
 
 KINDS = {
     "serial": ForKind.SERIAL,
@@ -23,6 +24,8 @@ KINDS = {
 # Indices are 32-bit: flat offsets of a larger buffer would wrap.
 MOST_ELEMENTS = 2**31 - 1
 VECTOR_ALIGNMENT = 64
+# Local buffers up to this size live on the stack.
+STACK_BYTES = 16 * 1024
 
 BINARY = {
     "add": tirx.Add, "sub": tirx.Sub, "mul": tirx.Mul, "div": tirx.Div, "min": tirx.Min, "max": tirx.Max,
@@ -65,12 +68,14 @@ class _Emitter:
             raise BuildError(
                 f"{buffer.name} has {buffer.elements} elements; a kernel can index at most {MOST_ELEMENTS}"
             )
-        # Everything on a CPU is global memory; "local" lets the code generator keep small buffers on the stack.
-        scope = "local" if buffer.scope == "local" else ""
         name = buffer.name.replace(".", "_")
-        made = tirx.decl_buffer(buffer.dims, buffer.dtype, name, scope=scope, data_alignment=alignment)
+        made = tirx.decl_buffer((buffer.elements,), buffer.dtype, name, data_alignment=alignment)
         self.buffers[id(buffer)] = made
         return made
+
+    def element(self, buffer: stmt.Buffer, indices: tuple[Expr, ...]) -> tuple[Any, list[Any]]:
+        """The TensorIR buffer and the place in it of one element."""
+        return self.buffers[id(buffer)], [self.expr(flat(buffer.dims, indices))]
 
     # --- statements ---------------------------------------------------------------------------------------------
 
@@ -99,13 +104,13 @@ class _Emitter:
                 roomy = stmt.Buffer(s.buffer.name, dims, s.buffer.dtype, s.buffer.scope, s.buffer.stage)
                 made = self.declare(roomy, VECTOR_ALIGNMENT)
                 self.buffers[id(s.buffer)] = made
-                return AllocBuffer(made)
+                return AllocBuffer(made, annotations=_place(roomy))
             case stmt.Clock():
                 ticks = tirx.call_llvm_intrin("int64", CLOCK)
                 return BufferStore(self.buffers[id(s.buffer)], ticks, [tirx.const(s.index, "int32")])
             case stmt.Store():
-                indices = [self.expr(index) for index in s.indices]
-                return BufferStore(self.buffers[id(s.buffer)], self.expr(s.value), indices)
+                buffer, place = self.element(s.buffer, s.indices)
+                return BufferStore(buffer, self.expr(s.value), place)
         raise AssertionError(f"no TensorIR for {type(s).__name__}")
 
     # --- expressions --------------------------------------------------------------------------------------------
@@ -118,7 +123,8 @@ class _Emitter:
             case Axis() | stmt.Variable():
                 return self.values[id(e)]
             case Load():
-                return BufferLoad(self.buffers[id(e.tensor)], [self.expr(index) for index in e.indices])
+                assert isinstance(e.tensor, stmt.Buffer)
+                return BufferLoad(*self.element(e.tensor, e.indices))
             case Binary():
                 return self.binary(e)
             case Unary():
@@ -171,6 +177,24 @@ class _Emitter:
             return integers.divided(e.op, a, b, e.dtype, constant)
         quotient = tirx.floor(tirx.Div(a, b))
         return quotient if e.op == "floordiv" else tirx.Sub(a, tirx.Mul(quotient, b))
+
+
+def flat(dims: tuple[int, ...], indices: tuple[Expr, ...]) -> Expr:
+    """The place of an element in a row-major buffer.
+
+    TVM's own pass for this simplifies what it finds in indices, and takes ``(2 - i) % 4`` for ``i % -4 * -1``.
+    """
+    place: Expr = number(0)
+    for size, index in zip(dims, indices, strict=True):
+        place = plus(times(place, max(1, size)), index)
+    return simplify(place)
+
+
+def _place(buffer: stmt.Buffer) -> dict[str, Any]:
+    """Where a buffer goes. TVM puts what is smaller than 1 KB on the stack, and calls an allocator for all else, each time
+    the loops come by: for accumulators that would be most of their cost, so local buffers go on the stack as well."""
+    small = buffer.scope == "local" and buffer.elements * dtypes.itemsize(buffer.dtype) <= STACK_BYTES
+    return {"disable_lower_builtin": tirx.const(True, "bool")} if small else {}
 
 
 def _fits(e: Binary) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def _check_params(func: Any, signature: Signature) -> None:
         )
     for var, param in zip(func.params, signature.params, strict=True):
         shape = tuple(int(extent) for extent in var.ty.shape)
-        if shape != param.shape or str(var.ty.dtype) != param.dtype:
+        if prod(shape) != prod(param.shape) or str(var.ty.dtype) != param.dtype:
             raise BuildError(
                 f"{signature.name}: buffer {var.name} is {var.ty.dtype}{list(shape)}; declared {param}"
             )
@@ -77,8 +78,9 @@ def _check_params(func: Any, signature: Signature) -> None:
 def _passes(target: Any) -> Any:
     """Everything up to the entry.
 
-    TVM's simplifier is left out: it takes floats for real numbers, and ``(x + 1) - x`` for 1. Indices are simple when they come
-    here, and LLVM does the rest in no more time.
+    TVM's simplifier is left out: it takes floats for real numbers, and ``(x + 1) - x`` for 1. So is what it runs for buffers of
+    several dimensions: that takes the index ``(2 - i) % 4`` for ``i % -4 * -1``. Indices are flat and simple when they come here,
+    and LLVM does the rest in no more time.
     """
     import tvm
     from tvm import tirx
@@ -87,7 +89,6 @@ def _passes(target: Any) -> Any:
     return tvm.ir.transform.Sequential(
         [
             t.BindTarget(target.with_host(target)),
-            t.FlattenBuffer(),
             t.BF16ComputeLegalize(),
             t.VectorizeLoop(),
             t.UnrollLoop(),

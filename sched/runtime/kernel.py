@@ -176,7 +176,7 @@ def compile_function(
     """Compile a TensorIR PrimFunc.
 
     Args:
-        func: a PrimFunc over buffers of constant shape, declared with their elements' alignment.
+        func: a PrimFunc over flat buffers, one dimension each, declared with their elements' alignment.
         signature: its parameters, in the same order.
         target: what to compile for.
         checks: compile the argument checks. Without them compilation is faster; every call is checked in Python, at

@@ -18,8 +18,13 @@ KINDS = ("cpu",)
 LATER_KINDS = ("opencl", "cuda")
 _KEYS = ("kind", "mcpu", "cores", "features", "l1", "l2", "l3")
 # A schedule says what is unrolled. Left to itself, LLVM writes out whole loops of vector stores, and then takes seconds
-# over the one block that makes; these are the costs up to which it may.
-LLVM_OPTIONS = ["-unroll-threshold-aggressive:uint=20", "-unroll-threshold-default:uint=20"]
+# over the one block that makes; these are the costs up to which it may. A schedule also says what is vectorized: LLVM 22's own
+# loop vectorizer reads `x[i % 4]` as `x[i]` where the loop is a sum of integers (tests/fuzz/test_regressions.py).
+LLVM_OPTIONS = [
+    "-unroll-threshold-aggressive:uint=20",
+    "-unroll-threshold-default:uint=20",
+    "-vectorize-loops:bool=false",
+]
 # TVM's names for the same things, as they stand in its target dicts.
 _TVM_KEYS = {"num-cores": "cores", "mattr": "features"}
 _TVM_IGNORED = ("keys", "tag", "host", "device", "mtriple", "opt-level", "jit")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from math import prod
 from typing import Any
 
 from tvm import tirx
@@ -14,15 +15,18 @@ from loopwright.sched.runtime.target import Target
 
 
 def buffer(param: Param) -> Any:
-    """A buffer for a parameter, at its elements' alignment."""
+    """A flat buffer for a parameter, at its elements' alignment."""
     align = DLPACK_CODES[param.dtype][1] // 8
-    return tirx.decl_buffer(param.shape, param.dtype, param.name, data_alignment=align)
+    return tirx.decl_buffer((prod(param.shape),), param.dtype, param.name, data_alignment=align)
 
 
 def loops(shape: tuple[int, ...], body: Any, parallel: bool) -> Any:
-    """A nest over every index of a shape; `body` makes the innermost statement from the indices."""
+    """A nest over every index of a shape; `body` makes the innermost statement from the place of the element."""
     indices = [tirx.Var(f"i{d}", "int32") for d in range(len(shape))]
-    nest = body(indices)
+    place = tirx.const(0, "int32")
+    for size, index in zip(shape, indices, strict=True):
+        place = place * size + index
+    nest = body([place])
     for d in reversed(range(len(shape))):
         kind = ForKind.PARALLEL if parallel and d == 0 else ForKind.SERIAL
         nest = For(indices[d], 0, shape[d], kind, nest)
@@ -63,8 +67,10 @@ def copy_rows(rows: int, columns: int) -> tuple[Any, Signature]:
     a, b = map(buffer, params)
     scratch = tirx.decl_buffer((columns,), "float32", "scratch", data_alignment=64)
     i, j, k = (tirx.Var(name, "int32") for name in "ijk")
-    fill = For(j, 0, columns, ForKind.VECTORIZED, BufferStore(scratch, BufferLoad(a, [i, j]), [j]))
-    drain = For(k, 0, columns, ForKind.VECTORIZED, BufferStore(b, BufferLoad(scratch, [k]), [i, k]))
+    fill = For(j, 0, columns, ForKind.VECTORIZED, BufferStore(scratch, BufferLoad(a, [i * columns + j]), [j]))
+    drain = For(
+        k, 0, columns, ForKind.VECTORIZED, BufferStore(b, BufferLoad(scratch, [k]), [i * columns + k])
+    )
     row = SeqStmt([tirx.AllocBuffer(scratch), fill, drain])
     return PrimFunc([a, b], For(i, 0, rows, ForKind.PARALLEL, row)), Signature("copy_rows", params)
 

@@ -1,0 +1,66 @@
+"""What random cases have found, each as small as it could be made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import loopwright as lw
+from tests.fuzz.hunt import Tally, failure, random_schedule
+from tests.fuzz.works import random_work
+
+
+@lw.operator
+def repeated(R: int, P: int, dtype: str) -> Any:
+    """A sum over elements that come round again."""
+    t = lw.input("t", (8, P), dtype)
+    r = lw.reduce_axis("r", R)
+    return lw.compute("s", (8, 3), lambda i, j: lw.sum(t[i, r % P], over=r))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "float32"])
+@pytest.mark.parametrize(("R", "P"), [(33, 4), (64, 8), (100, 16), (9, 3)])
+def test_elements_that_a_sum_reads_again_and_again(R: int, P: int, dtype: str) -> None:
+    """LLVM's loop vectorizer read on beyond the period."""
+    work = repeated(R, P, dtype)
+    t = np.arange(8 * P).reshape(8, P).astype(dtype)
+    got = lw.build(work, schedule=work.schedule())(t)
+    np.testing.assert_array_equal(got, work.reference(t))
+
+
+@pytest.mark.parametrize("size", [4, 5, 8])
+def test_an_index_that_runs_backwards_and_round(size: int) -> None:
+    """TVM's simplifier lost the constant of ``(6 - i) % 4``."""
+
+    @lw.operator
+    def turned(N: int) -> Any:
+        a = lw.input("a", (N,), "int32")
+        b = lw.compute("b", (20,), lambda k: a[k % N] + k)
+        return lw.compute("c", (7,), lambda i: b[6 - i])
+
+    work = turned(size)
+    a = np.arange(size, dtype=np.int32) * 10
+    for schedule in (
+        work.schedule(),
+        work.schedule().compute_at("b", "c.i"),
+        work.schedule().compute_inline("b"),
+    ):
+        np.testing.assert_array_equal(lw.build(work, schedule=schedule)(a), work.reference(a))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "int64"])
+def test_accumulators_are_not_allocated_again_and_again(dtype: str) -> None:
+    """TVM called its allocator for each element of a sum: 500 times the cost of a sum of five terms."""
+    work = repeated(5, 3, dtype)
+    for schedule in (work.schedule(), work.schedule().vectorize("s.j")):
+        assert "AllocWorkspace" not in lw.build(work, schedule=schedule).source("llvm")
+
+
+@pytest.mark.parametrize("number", [577, 1157, 1710, 1913, 2934])
+def test_cases_that_once_failed(number: int) -> None:
+    from random import Random
+
+    work = random_work(number)
+    assert failure(work, random_schedule(work, Random(number), Tally()), number) is None
