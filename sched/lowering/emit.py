@@ -14,6 +14,7 @@ from loopwright.sched.language.expr import Axis, Binary, Call, Cast, Const, Expr
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.lowering import integers, stmt
 from loopwright.sched.lowering.affine import number, plus, simplify, times
+from loopwright.sched.lowering.microcode import microcode
 
 KINDS = {
     "serial": ForKind.SERIAL,
@@ -108,6 +109,8 @@ class _Emitter:
             case stmt.Clock():
                 ticks = tirx.call_llvm_intrin("int64", CLOCK)
                 return BufferStore(self.buffers[id(s.buffer)], ticks, [tirx.const(s.index, "int32")])
+            case stmt.Microkernel():
+                return microcode(s, self.element)
             case stmt.Store():
                 buffer, place = self.element(s.buffer, s.indices)
                 return BufferStore(buffer, self.expr(s.value), place)

@@ -21,6 +21,7 @@ from loopwright.sched.lowering.reduction import Reduction
 from loopwright.sched.lowering.regions import Regions
 from loopwright.sched.lowering.stmt import Alloc, Buffer, For, If, Let, Program, Seq, Stmt, Store, seq
 from loopwright.sched.lowering.storage import Storage, stored_in
+from loopwright.sched.lowering.tensorizing import Tensorized, starts, tensorized
 from loopwright.sched.scheduling.nest import Loop, Nests, Split, StageNest
 from loopwright.sched.scheduling.placement import read_outside
 
@@ -60,6 +61,7 @@ class Builder:
             for expr in definition.exprs
             for load in loads(expr)
         }
+        self.tensorized = Tensorized()
 
     def program(self, name: str) -> Program:
         """The whole kernel."""
@@ -71,6 +73,7 @@ class Builder:
             self._stage(self.nests.stages[root], full(self.definitions[root].run))
             for root in root_stages(self.nests)
         ]
+        self.tensorized.check(self.nests)
         return Program(name, inputs, tuple(outputs.values()), seq(*made, *body))
 
     def _outputs(self) -> dict[tuple[str, int], Buffer]:
@@ -146,8 +149,16 @@ class Builder:
         if position == len(loops):
             return self.finished(frame, limits)
         loop = loops[position]
-        return self.open(
-            frame, loop, lambda f: self.attached(f, loop, lambda g: self._loops(g, position + 1, limits))
+
+        def ordinary() -> Stmt:
+            return self.open(
+                frame, loop, lambda f: self.attached(f, loop, lambda g: self._loops(g, position + 1, limits))
+            )
+
+        if not starts(frame, loop) or limits:
+            return ordinary()
+        return tensorized(
+            self, frame, loops[position:], frame.definition.bodies, lambda f: (self.element(f),), ordinary
         )
 
     @staticmethod
@@ -181,9 +192,16 @@ class Builder:
         if loop.name in frame.pieces:
             first, extent = frame.pieces[loop.name]
             return self._for(frame, loop, extent, loop.kind, first, body)
-        if loop.kind == "vectorize":
+        if loop.kind == "vectorize" or self._lanes_of_intrinsic(frame, loop):
             return self._vector(frame, loop, extent, body)
-        return self._for(frame, loop, extent, loop.kind, number(0), body)
+        kind = "serial" if loop.kind == "tensorize" else loop.kind
+        return self._for(frame, loop, extent, kind, number(0), body)
+
+    @staticmethod
+    def _lanes_of_intrinsic(frame: Frame, loop: Loop) -> bool:
+        """What is set up for an intrinsic, and finished after it, goes through its innermost loop in lanes."""
+        lanes = [other for other in frame.nest.loops if other.kind == "tensorize" and not other.reduce]
+        return frame.phase != "main" and bool(lanes) and loop is lanes[-1]
 
     def _for(self, frame: Frame, loop: Loop, extent: int, kind: str, base: Expr, body: Body) -> Stmt:
         if extent == 1:
@@ -330,6 +348,11 @@ class Builder:
         target = self.element(frame, part)
         assert isinstance(target.tensor, Buffer)
         return Store(target.tensor, target.indices, value, frame.nest.name, role)
+
+    def element(self, frame: Frame) -> Load:
+        """Where the stage's element belongs that a frame is at."""
+        point = tuple(frame.axis_value(axis) for axis in frame.definition.axes)
+        return self.storage[frame.nest.name].element(point)
 
     @staticmethod
     def limited(frame: Frame, limits: list[tuple[Axis, int]], statement: Stmt) -> Stmt:

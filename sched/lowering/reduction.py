@@ -20,6 +20,7 @@ from loopwright.sched.lowering.combine import combine, identities
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.registers import register_cut
 from loopwright.sched.lowering.stmt import Alloc, Bind, Buffer, For, If, Stmt, Store, Variable, seq
+from loopwright.sched.lowering.tensorizing import starts, tensorized
 from loopwright.sched.scheduling.nest import Loop
 
 if TYPE_CHECKING:
@@ -166,7 +167,14 @@ class Reduction:
         def body(f: Frame) -> Stmt:
             return self.builder.attached(f, loop, lambda g: self._update(position + 1, g, tile, held))
 
-        return self.builder.open(frame, loop, body)
+        def ordinary() -> Stmt:
+            return self.builder.open(frame, loop, body)
+
+        if not starts(frame, loop):
+            return ordinary()
+        return tensorized(
+            self.builder, frame, self.loops[position:], frame.definition.values, lambda f: self._elements(f, tile), ordinary
+        )
 
     def _accumulate(self, frame: Frame, tile: Tile | None) -> Stmt:
         terms = [self.builder.value(value, frame) for value in self.frame.definition.values]
@@ -190,7 +198,7 @@ class Reduction:
         spatial = frame.closed(tuple(loop for loop in loops if not loop.reduce))
         if tile is not None and len(spatial) == len(frame.closed(tuple(self.inner))):
             return False
-        return all(loop.kind in ("unroll", "vectorize") for loop in spatial) and (
+        return all(loop.kind in ("unroll", "vectorize", "tensorize") for loop in spatial) and (
             self._tile(spatial, frame).bytes <= REGISTER_BYTES
         )
 

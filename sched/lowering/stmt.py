@@ -9,19 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from loopwright.sched.language.expr import Axis, Expr
+from loopwright.sched.language.expr import Axis, Expr, Load
 from loopwright.sched.language.stage import Tensor
 
 
 @dataclass(frozen=True, eq=False)
 class Buffer(Tensor):
-    """Storage: a kernel parameter, or a temporary in a scope. ``stage`` is the stage (or input) whose values it holds."""
+    """Storage: a kernel parameter, or a temporary in a scope. ``stage`` is the stage (or input) whose values it holds.
+
+    ``strides``: how many elements apart the indices of each dimension are, where that is not their number
+    (storage_align).
+    """
 
     name: str
     dims: tuple[int, ...]
     dtype: str
     scope: str
     stage: str
+    strides: tuple[int, ...] | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -65,6 +70,25 @@ class Store(Stmt):
     value: Expr
     stage: str
     role: str
+
+
+@dataclass(frozen=True, eq=False)
+class Microkernel(Stmt):
+    """An intrinsic stands for the loops ``meaning``.
+
+    Attributes:
+        intrinsic: its name.
+        out: the first element of the result; each operand likewise, with the steps between its elements where they
+            may lie apart.
+        operands: in the intrinsic's order.
+        accumulates: whether the result goes on from what is there.
+    """
+
+    intrinsic: str
+    out: tuple[Load, tuple[int, ...]]
+    operands: tuple[tuple[Load, tuple[int, ...]], ...]
+    accumulates: bool
+    meaning: Stmt
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +174,8 @@ def walk_statements(stmt: Stmt) -> Iterator[Stmt]:
     match stmt:
         case For() | Let():
             yield from walk_statements(stmt.body)
+        case Microkernel():
+            yield from walk_statements(stmt.meaning)
         case Seq():
             for part in stmt.body:
                 yield from walk_statements(part)

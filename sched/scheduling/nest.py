@@ -12,7 +12,7 @@ from typing import Any, Literal
 from loopwright.sched.language.stage import Input, Stage, Tensor, origin
 from loopwright.sched.language.workload import Workload, producers
 
-Kind = Literal["serial", "parallel", "vectorize", "unroll"]
+Kind = Literal["serial", "parallel", "vectorize", "unroll", "tensorize"]
 Tail = Literal["auto", "guard", "peel", "pad"]
 Scope = Literal["global", "local", "shared"]
 
@@ -65,6 +65,7 @@ class StageNest:
     """A stage with its loops, outermost first.
 
     ``layout`` (transform_layout): the dimensions of the stage's buffer follow these loops instead of the axes.
+    ``tensor`` (tensorize): from this loop inwards, an intrinsic of that name.
     """
 
     stage: Stage
@@ -73,6 +74,7 @@ class StageNest:
     place: Place = Place()
     scope: Scope = "global"
     layout: tuple[str, ...] | None = None
+    tensor: tuple[str, str] | None = None
 
     @property
     def name(self) -> str:
