@@ -31,6 +31,9 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from loopwright.sched.errors import TuneError as TuneError
     from loopwright.sched.importer import from_te as from_te
     from loopwright.sched.importer import from_tir as from_tir
+    from loopwright.sched.intrinsics.registry import LlvmFunction as LlvmFunction
+    from loopwright.sched.intrinsics.registry import intrinsic as intrinsic
+    from loopwright.sched.intrinsics.registry import intrinsics as intrinsics
     from loopwright.sched.language.builders import all as all
     from loopwright.sched.language.builders import any as any
     from loopwright.sched.language.builders import clip as clip
@@ -96,6 +99,7 @@ _HOME = {
             "rsqrt sigmoid sin sinh sqrt tan tanh trunc "
         ),
         "sched.language.einsum": "einsum",
+        "sched.intrinsics.registry": "LlvmFunction intrinsic intrinsics",
         "sched.scheduling.knobs": "Knob knob",
         "sched.scheduling.schedule": "Schedule",
         "sched.runtime.target": "Target",

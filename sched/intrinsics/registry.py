@@ -12,10 +12,9 @@ from difflib import get_close_matches
 from math import prod
 from typing import Any
 
-from loopwright.sched import dtypes
-from loopwright.sched.errors import DefinitionError
+from loopwright.sched.errors import DefinitionError, ScheduleError
 from loopwright.sched.intrinsics.flat import offset
-from loopwright.sched.language.expr import Axis, Binary, Expr, Load, Reduce, Result, Select, children, loads
+from loopwright.sched.language.expr import Axis, Expr, Load, Result, children, loads
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.language.operator import Operator
 from loopwright.sched.language.stage import Input, Stage
@@ -135,16 +134,15 @@ def find(name: object, where: str) -> Intrinsic:
     """The intrinsic of that name.
 
     Raises:
-        DefinitionError: there is none; the message lists those there are.
+        ScheduleError: there is none.
     """
     _load_own()
     found = _REGISTERED.get(name) if isinstance(name, str) else None
     if found is None:
         near = get_close_matches(str(name), _REGISTERED, 1, 0.5)
         meant = f" (did you mean {near[0]!r}?)" if near else ""
-        raise DefinitionError(
-            f"{where}: there is no intrinsic {name!r}{meant}; there are\n{', '.join(_REGISTERED)}.\n"
-            "lw.intrinsic registers another"
+        raise ScheduleError(
+            f"{where}: there is no intrinsic {name!r}{meant}; lw.intrinsics() has the names, lw.intrinsic registers one"
         )
     return found
 
@@ -171,7 +169,8 @@ def _check_definition(where: str, work: Workload) -> None:
     for tensor in (*work.inputs, stage):
         if tensor.dtype == "bool" or not 0 < prod(tensor.shape) <= MOST_ELEMENTS:
             raise DefinitionError(
-                f"{where}: {tensor.name} is {tensor.dtype}{list(tensor.shape)}; numbers are needed, and 1 to {MOST_ELEMENTS} of them"
+                f"{where}: {tensor.name} is {tensor.dtype}{list(tensor.shape)}; "
+                f"numbers are needed, and 1 to {MOST_ELEMENTS} of them"
             )
     for tensor in work.inputs:
         _check_operand(where, tensor, [load for load in loads(formula) if load.tensor is tensor])

@@ -349,11 +349,6 @@ class Builder:
         assert isinstance(target.tensor, Buffer)
         return Store(target.tensor, target.indices, value, frame.nest.name, role)
 
-    def element(self, frame: Frame) -> Load:
-        """Where the stage's element belongs that a frame is at."""
-        point = tuple(frame.axis_value(axis) for axis in frame.definition.axes)
-        return self.storage[frame.nest.name].element(point)
-
     @staticmethod
     def limited(frame: Frame, limits: list[tuple[Axis, int]], statement: Stmt) -> Stmt:
         """Store only inside the domain, where the box handed to an ``after`` stage may hang over it."""

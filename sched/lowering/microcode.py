@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 from tvm import tirx
+from tvm.ir import StringImm
 from tvm.tirx import AttrStmt, BufferLoad, BufferStore, Evaluate
 
 from loopwright.sched.errors import BuildError
@@ -66,7 +67,7 @@ def _called(function: LlvmFunction, s: Microkernel, place: Callable[[Load], tupl
     if function.strides:
         args += [tirx.const(step, "int64") for _, steps in parts for step in steps]
     call = Evaluate(tirx.call_extern("void", function.symbol, *args))
-    return AttrStmt(tirx.const(0, "int32"), "pragma_import_llvm", tirx.StringImm(function.source), call)
+    return AttrStmt(tirx.const(0, "int32"), "pragma_import_llvm", StringImm(function.source), call)
 
 
 def _wrong_type(intrinsic: Intrinsic, value: Any, wanted: Any) -> str:

@@ -173,7 +173,12 @@ class Reduction:
         if not starts(frame, loop):
             return ordinary()
         return tensorized(
-            self.builder, frame, self.loops[position:], frame.definition.values, lambda f: self._elements(f, tile), ordinary
+            self.builder,
+            frame,
+            self.loops[position:],
+            frame.definition.values,
+            lambda f: self._elements(f, tile),
+            ordinary,
         )
 
     def _accumulate(self, frame: Frame, tile: Tile | None) -> Stmt:

@@ -11,6 +11,7 @@ from loopwright.sched.lowering.stmt import Program
 from loopwright.sched.runtime.kernel import Kernel, compile_function
 from loopwright.sched.runtime.signature import Param, Signature
 from loopwright.sched.runtime.target import Target
+from loopwright.sched.runtime.trust import check_implementations, check_target
 
 if TYPE_CHECKING:
     from loopwright.sched.language.workload import Workload
@@ -50,6 +51,7 @@ def program_of(schedule: Schedule, target: Target) -> Program:
         raise ScheduleError(
             f"the schedule still has knobs ({names}): choose values with .fill(...), or tune it"
         )
+    check_target(schedule.nests, target)
     return build_program(schedule.nests, schedule.work.name, target.vector_bytes, target.registers)
 
 
@@ -88,6 +90,7 @@ def build_schedule(
         BuildError: TVM or LLVM refused.
     """
     lowered = lower_schedule(schedule, target)
+    check_implementations(schedule.nests)
     signature = signature_of(work or schedule.work)
     kernel = compile_function(lowered.func, signature, target, checks=checks, provenance=provenance)
     kernel.schedule = schedule

@@ -124,7 +124,9 @@ def check_serial(where: str, nest: StageNest, loop: Loop) -> None:
         )
 
 
-PAST = {"vectorize": "vectorized", "parallel": "parallel", "unroll": "unrolled", "serial": "serial"}
+PAST = {
+    "vectorize": "vectorized", "parallel": "parallel", "unroll": "unrolled", "tensorize": "tensorized", "serial": "serial",
+}  # fmt: skip
 
 
 def check_spatial(where: str, nest: StageNest, loop: Loop, what: str) -> None:
@@ -188,9 +190,9 @@ def check_adjacent(where: str, nest: StageNest, outer: Loop, inner: Loop) -> Non
 def check_one_vector_loop(where: str, nest: StageNest) -> None:
     """Vectors of vectors do not exist: a stage has one vectorized loop."""
     for loop in nest.loops:
-        if loop.kind == "vectorize":
+        if loop.kind in ("vectorize", "tensorize"):
             raise ScheduleError(
-                f"{where}: {nest.name}.{shown(loop.name)} is vectorized already, and a stage has one vectorized loop; "
+                f"{where}: {nest.name}.{shown(loop.name)} is {PAST[loop.kind]} already, and a stage has one vectorized loop; "
                 "unroll this one"
             )
 

@@ -75,7 +75,7 @@ def check_not_inside_vector(where: str, nests: Nests, nest: StageNest) -> None:
     """Inside a vectorized loop there is no iteration to compute another stage in: its lanes run at once."""
     host = nests.stages[nest.place.stage]
     for loop in host.loops:
-        if loop.kind == "vectorize":
+        if loop.kind in ("vectorize", "tensorize"):
             raise ScheduleError(
                 f"{where}: {nest.name} would be computed inside the {PAST[loop.kind]} loop {host.name}.{shown(loop.name)}; "
                 f"place it at a loop outside {shown(loop.name)}"

@@ -16,3 +16,35 @@ def check_of_reduction(where: str, nest: StageNest, loop: Loop) -> None:
     raise ScheduleError(
         f"{where}: {nest.name}.{shown(loop.name)} is no loop of a reduction, so there is nothing to take apart; {instead}"
     )
+
+
+def check_any_order(where: str, nest: StageNest) -> None:
+    """Partial results take the terms of a reduction in another order."""
+    for reducer in nest.stage.reducers:
+        if not reducer.commutative:
+            raise ScheduleError(
+                f"{where}: the reducer {reducer.name} of {nest.name} takes its terms in the order written, "
+                "and partial results would mix them; make it commutative, if it is"
+            )
+
+
+def check_no_vector(where: str, nest: StageNest) -> None:
+    """A vectorized loop runs inside all others; with an intrinsic there, no room is left for it."""
+    for loop in nest.loops:
+        if loop.kind == "vectorize":
+            raise ScheduleError(
+                f"{where}: {nest.name}.{shown(loop.name)} is vectorized, and so runs innermost, where the intrinsic is to "
+                "stand; leave it as it is, or unroll it"
+            )
+
+
+def check_tensor_innermost(where: str, nest: StageNest) -> None:
+    """An intrinsic stands for the innermost loops, all of them together."""
+    assert nest.tensor is not None
+    kinds = [loop.kind == "tensorize" for loop in nest.loops]
+    if kinds != sorted(kinds) or nest.loops[kinds.index(True)].name != nest.tensor[0]:
+        loops = " ".join(shown(loop.name) for loop in nest.loops if loop.kind == "tensorize")
+        raise ScheduleError(
+            f"{where}: the loops {loops} of {nest.name} are tensorized, and stay innermost, in this order; "
+            "do this before tensorize"
+        )

@@ -148,3 +148,10 @@ class DirectiveMethods:
     def rfactor(self, loop: Text, name: Text | None = None) -> Schedule:
         """Take a reduction loop out into a stage ``name`` of partial results, and reduce these; ``C_rf`` by default."""
         return self._add("rfactor", loop=loop, name=name)
+
+    def tensorize(self, loop: Text, intrinsic: Text) -> Schedule:
+        """Let an intrinsic, by its name, do what stands from ``loop`` inwards: ``tensorize("C.ji", "avx2.dot8x2.i16")``.
+
+        ``lw.intrinsics()`` has the names; ``lw.intrinsic`` registers one of your own.
+        """
+        return self._add("tensorize", loop=loop, intrinsic=intrinsic)

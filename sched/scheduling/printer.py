@@ -24,7 +24,13 @@ from loopwright.sched.scheduling.placement import all_reads, elementwise_map, re
 if TYPE_CHECKING:
     from loopwright.sched.scheduling.schedule import Schedule
 
-_WORD = {"serial": "for", "parallel": "parallel", "vectorize": "vectorize", "unroll": "unroll"}
+_WORD = {
+    "serial": "for",
+    "parallel": "parallel",
+    "vectorize": "vectorize",
+    "unroll": "unroll",
+    "tensorize": "tensorize",
+}
 _VALUES = re.compile(r"\{[^}]*\}")
 _UPDATE = {"sum": "+=", "prod": "*=", "any": "|=", "all": "&="}
 
@@ -163,6 +169,8 @@ class _Printer:
         notes = [*self.meaning(nest, loop)]
         if loop.reduce:
             notes.append("reduction")
+        if nest.tensor is not None and nest.tensor[0] == loop.name:
+            notes.append(f"by {nest.tensor[1]}")
         line = f"{_WORD[loop.kind]} {nest.name}.{shown(loop.name)} in {self.length(nest, loop.name)}"
         return f"{line}  # {'; '.join(notes)}" if notes else line
 

@@ -24,7 +24,7 @@ from loopwright.sched.language.expr import (
 )
 from loopwright.sched.lowering.affine import number
 from loopwright.sched.lowering.bounds import Span, read_box
-from loopwright.sched.lowering.stmt import Alloc, Bind, Buffer, For, If, Let, Seq, Stmt, Store
+from loopwright.sched.lowering.stmt import Alloc, Bind, Buffer, For, If, Let, Microkernel, Seq, Stmt, Store
 
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "and", "or")
 
@@ -111,6 +111,8 @@ def work_of(stmt: Stmt, buffers: Buffers | None = None) -> Work:
             inner = work_of(stmt.body, buffers)
             moved = tuple(replace(a, load=_placed(a.load, stmt)) for a in inner.accesses)
             return replace(inner, accesses=moved)
+        case Microkernel():
+            return work_of(stmt.meaning, buffers)
         case Alloc():
             if buffers is not None:
                 buffers.made.append(stmt.buffer)

@@ -18,6 +18,7 @@ from loopwright.sched.scheduling.directives.place import (
     reverse_compute_at,
 )
 from loopwright.sched.scheduling.directives.reductions import rfactor
+from loopwright.sched.scheduling.directives.tensor import check_intrinsics, tensorize
 from loopwright.sched.scheduling.knobs import Choice, Derived, Knob, filled, knobs_in
 from loopwright.sched.scheduling.nest import Nests
 
@@ -25,7 +26,7 @@ DIRECTIVES: dict[str, Callable[..., Nests]] = {
     function.__name__: function
     for function in (
         split, tile, fuse, reorder, vectorize, parallel, unroll, compute_at, reverse_compute_at, compute_inline, compute_root,
-        cache_read, cache_write, transform_layout, rfactor,
+        cache_read, cache_write, transform_layout, rfactor, tensorize,
     )
 }  # fmt: skip
 
@@ -104,7 +105,9 @@ class Directive:
         args = dict(self.args)
         if not args.pop("when", True):
             return nests
-        return DIRECTIVES[self.kind](nests, **args)
+        made = DIRECTIVES[self.kind](nests, **args)
+        check_intrinsics(f"{self.kind} {next(iter(args.values()))}", made)
+        return made
 
     @property
     def off(self) -> bool:
