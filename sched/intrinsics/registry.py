@@ -142,7 +142,8 @@ def find(name: object, where: str) -> Intrinsic:
         near = get_close_matches(str(name), _REGISTERED, 1, 0.5)
         meant = f" (did you mean {near[0]!r}?)" if near else ""
         raise ScheduleError(
-            f"{where}: there is no intrinsic {name!r}{meant}; lw.intrinsics() has the names, lw.intrinsic registers one"
+            f"{where}: there is no intrinsic {name!r}{meant};\n"
+            "lw.intrinsics() has the names of all, lw.intrinsic registers one"
         )
     return found
 

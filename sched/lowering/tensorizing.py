@@ -98,7 +98,7 @@ def tensorized(
 def _refused(tensor: tuple[str, str] | None, stage: str, reason: str) -> ScheduleError:
     assert tensor is not None
     return ScheduleError(
-        f"tensorize {stage}.{shown(tensor[0])}: the intrinsic {tensor[1]!r} does not fit: {reason}"
+        f"tensorize {stage}.{shown(tensor[0])}: the intrinsic {tensor[1]!r} does not fit:\n{reason}"
     )
 
 

@@ -18,16 +18,6 @@ def check_of_reduction(where: str, nest: StageNest, loop: Loop) -> None:
     )
 
 
-def check_any_order(where: str, nest: StageNest) -> None:
-    """Partial results take the terms of a reduction in another order."""
-    for reducer in nest.stage.reducers:
-        if not reducer.commutative:
-            raise ScheduleError(
-                f"{where}: the reducer {reducer.name} of {nest.name} takes its terms in the order written, "
-                "and partial results would mix them; make it commutative, if it is"
-            )
-
-
 def check_no_vector(where: str, nest: StageNest) -> None:
     """A vectorized loop runs inside all others; with an intrinsic there, no room is left for it."""
     for loop in nest.loops:

@@ -1,5 +1,6 @@
 # ScheduleError
-# tensorize C.ji: the intrinsic 'avx2.dot8x2.i8' does not fit: here `A[i, ko * 2 + ki]` (int32) stands where it has `int32(a[k])` (int32)
+# tensorize C.ji: the intrinsic 'avx2.dot8x2.i8' does not fit:
+# here `A[i, ko * 2 + ki]` (int32) stands where it has `int32(a[k])` (int32)
 
 from tests.sched.workloads import matmul
 

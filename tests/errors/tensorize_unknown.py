@@ -1,5 +1,6 @@
 # ScheduleError
-# tensorize C.ji: there is no intrinsic 'avx2.dot8x2' (did you mean 'avx2.dot8x2.i8'?); lw.intrinsics() has the names, lw.intrinsic registers one
+# tensorize C.ji: there is no intrinsic 'avx2.dot8x2' (did you mean 'avx2.dot8x2.i8'?);
+# lw.intrinsics() has the names of all, lw.intrinsic registers one
 
 from tests.sched.test_tensorize import packed, product
 

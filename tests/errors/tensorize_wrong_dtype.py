@@ -1,5 +1,6 @@
 # ScheduleError
-# tensorize C.ji: the intrinsic 'avx2.dot8x2.i16' does not fit: A is int8, its a is int16
+# tensorize C.ji: the intrinsic 'avx2.dot8x2.i16' does not fit:
+# A is int8, its a is int16
 
 from tests.sched.test_tensorize import packed, product
 

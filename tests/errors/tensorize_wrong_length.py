@@ -1,5 +1,6 @@
 # ScheduleError
-# tensorize C.ji: the intrinsic 'avx2.dot8x2.i8' does not fit: the loops from there inwards are ji in 8, ki in 4 (reduction), and it computes i in 8, k in 2 (reduction)
+# tensorize C.ji: the intrinsic 'avx2.dot8x2.i8' does not fit:
+# the loops from there inwards are ji in 8, ki in 4 (reduction), and it computes i in 8, k in 2 (reduction)
 
 from tests.sched.test_tensorize import packed, product
 

@@ -10,6 +10,8 @@ import pytest
 
 import loopwright as lw
 from loopwright.sched.scheduling.schedule import Schedule
+from tests.sched.test_tensorize import packed as packed_pairs
+from tests.sched.test_tensorize import product
 from tests.sched.workloads import blur, chain, dense, dense_apart, matmul, normalise, softmax, tiled_matmul
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -89,6 +91,7 @@ NESTS: dict[str, Callable[[], Schedule]] = {
         .compute_at("part", "C.j")
         .parallel("C.i")
     ),
+    "tensorized": lambda: packed_pairs(product(13, 43, 22), 8, 2).tensorize("C.ji", "avx2.dot8x2.i8"),
     "empty reduction": lambda: matmul(4, 5, 0).schedule().split("C.k", ("ko", "ki"), 4),
 }
 

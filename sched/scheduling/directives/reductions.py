@@ -40,7 +40,6 @@ def rfactor(nests: Nests, loop: str, name: str | None = None) -> Nests:
     nest, old = find_loop(nests, loop, where)
     checks_rewrite.check_of_reduction(where, nest, old)
     checks.check_serial(where, nest, old)
-    checks_rewrite.check_any_order(where, nest)
     name = f"{nest.name}_rf" if name is None else name
     checks.check_new_stage(where, nests, name)
     made = factored(nest.stage, nest.relations, old.name, name)
