@@ -141,6 +141,10 @@ class DirectiveMethods:
         """
         return self._add("cache_write", stage=stage, scope=scope, at=at, name=name)
 
+    def clone(self, stage: Text, consumers: Sequence[str], name: Text | None = None) -> Schedule:
+        """Compute ``stage`` a second time, as ``name`` (by default ``f_clone``), for ``consumers`` of it only."""
+        return self._add("clone", stage=stage, consumers=consumers, name=name)
+
     def transform_layout(self, stage: Text, order: Order) -> Schedule:
         """Store ``stage`` in the order of its loops: ``transform_layout("B_packed", "jo k ji")``."""
         return self._add("transform_layout", stage=stage, order=order)

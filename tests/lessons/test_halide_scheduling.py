@@ -130,3 +130,33 @@ def test_lesson_19_copies_of_a_stage(name: str) -> None:
     a = np.random.default_rng(0).integers(0, 9, (11, 11)).astype(np.float32)
     work = read_by_two(11)
     same(work, read_by_two_by_hand(a), a, schedule=LESSON_19[name](work.schedule()))
+
+
+def test_lesson_20_a_stage_computed_twice() -> None:
+    a = np.random.default_rng(1).integers(0, 9, (11, 11)).astype(np.float32)
+    work = read_by_two(11)
+    schedule = work.schedule().clone("f", ["h"]).compute_at("f", "g.y").compute_at("f_clone", "h.y")
+    assert [nest.name for nest in schedule.nests.stages.values() if nest.place.kind == "at"] == [
+        "f",
+        "f_clone",
+    ]
+    same(work, read_by_two_by_hand(a), a, schedule=schedule)
+
+
+def test_a_reduction_is_cloned_with_its_loops() -> None:
+    @lw.operator
+    def sums(N: int) -> Any:
+        a = lw.input("a", (N, N))
+        k = lw.reduce_axis("k", N)
+        s = lw.compute("s", (N,), lambda i: lw.sum(a[i, k], over=k) * 2)
+        return lw.compute("u", (N,), lambda i: s[i]), lw.compute("v", (N,), lambda i: s[N - 1 - i])
+
+    a = np.random.default_rng(2).integers(0, 9, (9, 9)).astype(np.float32)
+    work = sums(9)
+    schedule = (
+        work.schedule()
+        .clone("s", ["v"], name="again")
+        .split("again.k", ("ko", "ki"), 4)
+        .compute_at("again", "v.i")
+    )
+    same(work, (2 * a.sum(1), 2 * a.sum(1)[::-1]), a, schedule=schedule)

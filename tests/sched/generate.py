@@ -21,7 +21,7 @@ TAILS = ("auto", "auto", "guard", "peel", "pad")
 KINDS = (
     "split", "split", "split", "tile", "fuse", "fuse", "reorder", "reorder", "vectorize", "vectorize", "parallel", "unroll",
     "compute_at", "compute_at", "compute_at", "reverse_compute_at", "reverse_compute_at", "compute_inline", "compute_root",
-    "cache_read", "cache_read", "cache_write", "transform_layout", "rfactor", "rfactor",
+    "cache_read", "cache_read", "cache_write", "clone", "transform_layout", "rfactor", "rfactor",
 )  # fmt: skip
 
 
@@ -83,6 +83,9 @@ def propose(
             scope = choose(("global", "local", "shared"))
             around = _loops([nests.stages[name] for name in nests.consumers(tensor)])
             return kind, ((tensor, scope), {"at": choose((None, *around)), "name": f"R{number}"})
+        case "clone":
+            some = list(nests.consumers(nest.name))[:1] or [nest.name]
+            return kind, ((nest.name, some), {"name": f"K{number}"})
         case "cache_write":
             at = choose((None, None, loop))
             return kind, ((nest.name, choose(("local", "global"))), {"at": at, "name": f"W{number}"})

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loopwright.sched.errors import ScheduleError
-from loopwright.sched.scheduling.directives.caching import cache_read, cache_write, transform_layout
+from loopwright.sched.scheduling.directives.caching import cache_read, cache_write, clone, transform_layout
 from loopwright.sched.scheduling.directives.kinds import parallel, unroll, vectorize
 from loopwright.sched.scheduling.directives.loops import fuse, reorder, split, tile
 from loopwright.sched.scheduling.directives.place import (
@@ -25,8 +25,12 @@ from loopwright.sched.scheduling.nest import Nests
 DIRECTIVES: dict[str, Callable[..., Nests]] = {
     function.__name__: function
     for function in (
-        split, tile, fuse, reorder, vectorize, parallel, unroll, compute_at, reverse_compute_at, compute_inline, compute_root,
-        cache_read, cache_write, transform_layout, rfactor, tensorize,
+        split, tile, fuse, reorder,
+        vectorize, parallel, unroll,
+        compute_at, reverse_compute_at, compute_inline, compute_root,
+        cache_read, cache_write, clone, transform_layout,
+        rfactor,
+        tensorize,
     )
 }  # fmt: skip
 

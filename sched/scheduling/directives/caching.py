@@ -1,4 +1,4 @@
-"""Directives on storage: cache_read, cache_write, transform_layout."""
+"""Directives on storage: cache_read, cache_write, clone, transform_layout."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from loopwright.sched.errors import ScheduleError
-from loopwright.sched.language.expr import Axis, Expr, Load, loads, rewrite
+from loopwright.sched.language.expr import Axis, Expr, Load, loads, rewrite, substitute
 from loopwright.sched.language.stage import Stage, Tensor
 from loopwright.sched.language.workload import stage_exprs
 from loopwright.sched.scheduling import checks
@@ -191,6 +191,64 @@ def _default_place(nest: StageNest) -> Place:
         if produces_boxes(nest, index):
             found = Place("after", nest.name, loop.name)
     return found
+
+
+def clone(nests: Nests, stage: str, consumers: tuple[str, ...], name: str | None = None) -> Nests:
+    """Compute a stage a second time for some of its consumers, to be scheduled apart.
+
+    The clone is a stage of the same formula, at root until it is placed. Halide calls this ``clone_in``.
+
+    Before::
+
+        for i in 8:
+            f[i] = a[i] + 1
+        for i in 8:
+            g[i] = f[i] * 2
+        for i in 8:
+            h[i] = f[7 - i]
+
+    After ``clone("f", ["h"])``::
+
+        for i in 8:
+            f[i] = a[i] + 1
+        for i in 8:
+            f_clone[i] = a[i] + 1
+        for i in 8:
+            g[i] = f[i] * 2
+        for i in 8:
+            h[i] = f_clone[7 - i]
+    """
+    where = f"clone {stage}"
+    nest = find_stage(nests, stage, where)
+    if not isinstance(consumers, tuple):
+        raise ScheduleError(f"{where}: consumers= is a list of stages, such as ['C'], not {consumers!r}")
+    checks.check_readers(where, nests, stage, consumers)
+    name = f"{stage}_clone" if name is None else name
+    checks.check_new_stage(where, nests, name)
+    copy = _cloned(nest.stage, name)
+    stages: dict[str, StageNest] = {}
+    for old in nests.stages.values():
+        stages[old.name] = old
+        if old.name == stage:
+            stages[name] = StageNest(copy, tuple(Loop(axis.name, axis.reduce) for axis in copy.all_axes))
+        elif old.name in consumers:
+            stages[old.name] = old.with_(stage=_reading(old.stage, stage, copy))
+    result = replace(nests, stages=stages)
+    check_places(where, result)
+    return result
+
+
+@lru_cache(maxsize=1024)
+def _cloned(stage: Stage, name: str) -> Stage:
+    """The same formula over axes of its own."""
+    fresh = {axis: replace(axis) for axis in stage.all_axes}
+    mine: dict[Axis, Expr] = {**fresh}
+    reduce = stage.reduce
+    if reduce is not None:
+        values = tuple(substitute(value, mine) for value in reduce.values)
+        reduce = replace(reduce, values=values, axes=tuple(fresh[axis] for axis in reduce.axes))
+    bodies = tuple(substitute(body, mine) for body in stage.bodies)
+    return replace(stage, name=name, axes=tuple(fresh[a] for a in stage.axes), bodies=bodies, reduce=reduce)
 
 
 def transform_layout(nests: Nests, stage: str, order: str | tuple[str, ...]) -> Nests:
