@@ -76,6 +76,9 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from loopwright.sched.language.mathfns import trunc as trunc
     from loopwright.sched.language.operator import Operator as Operator
     from loopwright.sched.language.operator import operator as operator
+    from loopwright.sched.language.reducers import argmax as argmax
+    from loopwright.sched.language.reducers import argmin as argmin
+    from loopwright.sched.language.reducers import reducer as reducer
     from loopwright.sched.language.workload import Workload as Workload
     from loopwright.sched.runtime.kernel import Kernel as Kernel
     from loopwright.sched.runtime.library import load as load
@@ -98,6 +101,7 @@ _HOME = {
             "abs acos asin atan ceil cos cosh erf exp exp2 expm1 floor log log10 log1p log2 round "
             "rsqrt sigmoid sin sinh sqrt tan tanh trunc "
         ),
+        "sched.language.reducers": "argmax argmin reducer",
         "sched.language.einsum": "einsum",
         "sched.intrinsics.registry": "LlvmFunction intrinsic intrinsics",
         "sched.scheduling.knobs": "Knob knob",

@@ -6,13 +6,15 @@ import builtins
 import inspect
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
+from typing import overload
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language import expr as ir
 from loopwright.sched.language.expr import Axis, Binary, Const, Expr, ExprLike, Reduce, Select, Unary
-from loopwright.sched.language.normal import make_stage
-from loopwright.sched.language.stage import Input, Stage, check_name, check_shape
+from loopwright.sched.language.normal import make_stage, make_tuple_stage
+from loopwright.sched.language.reducers import reduction_axes
+from loopwright.sched.language.stage import Input, Part, Stage, check_name, check_shape
 
 # The inputs of the operator being traced, in the order they are declared: the order of a kernel's arguments.
 declared_inputs: ContextVar[list[Input] | None] = ContextVar("declared_inputs", default=None)
@@ -68,18 +70,39 @@ def const(value: int | float | bool, dtype: object) -> Const:
     return ir.constant(value, name, "const")
 
 
+@overload
 def compute(
     name: str, shape: Iterable[int] | int, fn: Callable[..., ExprLike], dtype: object = None
-) -> Stage:
+) -> Stage: ...
+@overload
+def compute(
+    name: str,
+    shape: Iterable[int] | int,
+    fn: Callable[..., tuple[ExprLike, ...]],
+    dtype: tuple[object, ...] | None = None,
+) -> tuple[Part, ...]: ...
+def compute(
+    name: str,
+    shape: Iterable[int] | int,
+    fn: Callable[..., ExprLike | tuple[ExprLike, ...]],
+    dtype: object = None,
+) -> Stage | tuple[Part, ...]:
     """Define a stage: element ``[i, j]`` of ``name`` is ``fn(i, j)``. The axes are named by the function's parameters.
 
     A reduction may stand anywhere in the value; what surrounds it runs where the reduction ends.
+
+    A function that gives a tuple defines a stage of tuples: one loop nest, addressed by ``name`` in a schedule, which
+    computes all parts. They are returned, each a tensor to read and to return from the operator: ``name.0``, ``name.1``
+    and so on. Reductions over the same axes in it share their loops.
 
     >>> A = input("A", (4, 8), "float32")
     >>> k = reduce_axis("k", 8)
     >>> row = compute("row", (4,), lambda i: sum(A[i, k], over=k))
     >>> [axis.name for axis in row.all_axes]
     ['i', 'k']
+    >>> total, most = compute("stats", (4,), lambda i: (sum(A[i, k], over=k), max(A[i, k], over=k)))
+    >>> most
+    <stage stats.1 float32[4]>
 
     Raises:
         DefinitionError: the function takes another number of axes than the shape has, or the value is ill-formed.
@@ -89,12 +112,33 @@ def compute(
     names = _parameter_names(fn, len(sizes), what)
     axes = tuple(Axis(n, size) for n, size in zip(names, sizes, strict=True))
     raw = fn(*axes)
+    if isinstance(raw, tuple):
+        return _compute_tuple(_own_name(name, "stage"), axes, raw, dtype)
     kind = None if dtype is None else dtypes.check_dtype(dtype, what)
-    value = ir.wrap(raw, where=what) if kind is None or isinstance(raw, Expr) else ir.wrap(raw, kind, what)
-    return make_stage(_own_name(name, "stage"), axes, value, kind)
+    return make_stage(_own_name(name, "stage"), axes, _typed(raw, kind, what), kind)
 
 
-def _parameter_names(fn: Callable[..., ExprLike], count: int, what: str) -> list[str]:
+def _compute_tuple(
+    name: str, axes: tuple[Axis, ...], raw: tuple[ExprLike, ...], dtype: object
+) -> tuple[Part, ...]:
+    """A stage of tuples, as its parts."""
+    what = f"stage {name!r}"
+    if not raw:
+        raise DefinitionError(f"{what}: the function gives an empty tuple; give an expression for each part")
+    if dtype is not None and (not isinstance(dtype, tuple) or len(dtype) != len(raw)):
+        raise DefinitionError(f"{what}: it has {len(raw)} parts; dtype= is a tuple of as many, not {dtype!r}")
+    kinds = [None if kind is None else dtypes.check_dtype(kind, what) for kind in dtype or [None] * len(raw)]
+    values = [_typed(value, kind, what) for value, kind in zip(raw, kinds, strict=True)]
+    stage = make_tuple_stage(name, axes, values, kinds)
+    return tuple(Part(stage, part) for part in range(len(raw)))
+
+
+def _typed(raw: ExprLike, kind: str | None, what: str) -> Expr:
+    """A value as an expression; a plain number takes the dtype asked for."""
+    return ir.wrap(raw, where=what) if kind is None or isinstance(raw, Expr) else ir.wrap(raw, kind, what)
+
+
+def _parameter_names(fn: Callable[..., object], count: int, what: str) -> list[str]:
     """The names of the axes: those of the function's parameters that have no default."""
     parameters = list(inspect.signature(fn).parameters.values())
     if builtins.any(p.kind is p.VAR_POSITIONAL for p in parameters):
@@ -111,9 +155,7 @@ def _parameter_names(fn: Callable[..., ExprLike], count: int, what: str) -> list
 def _reduce(
     op: str, value: ExprLike, over: Axis | Iterable[Axis] | None, name: str | None, dtype: object
 ) -> Reduce:
-    axes = (over,) if isinstance(over, Axis) else tuple(over or ())
-    if not axes or not builtins.all(isinstance(axis, Axis) and axis.reduce for axis in axes):
-        raise DefinitionError(f"lw.{op}: over= takes reduction axes, such as k = lw.reduce_axis('k', K)")
+    axes = reduction_axes(f"lw.{op}", over)
     expr = ir.wrap(value, where=f"lw.{op}")
     if name is not None:
         _own_name(name, f"lw.{op}")

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from loopwright.sched import dtypes
-from loopwright.sched.language.expr import Axis, Binary, Expr, Reduce, walk
+from loopwright.sched.language.expr import INDEXERS, Axis, Binary, Expr, Reduce, walk
 from loopwright.sched.language.stage import Stage
 from loopwright.sched.reference.points import Array, Points, Ranges, Value, unit
+from loopwright.sched.reference.tuples import CustomTotal, ExtremeTotal, flattened
 
 BLOCK = 1 << 18  # points of an elementwise block: what fits into a second-level cache
 FACTOR = 1 << 21  # elements of a factor of a sum of products: 16 MB in float64
@@ -64,14 +65,26 @@ class StageEvaluator:
     ) -> tuple[Value, ...]:
         """The values of the reduction in one block of the stage, accumulated over blocks of the reduction axes."""
         axes = stage.axes + reduce.axes
-        total = _Total(reduce, len(stage.axes), self.track)
+        totals = [self._total(member, len(stage.axes)) for member in reduce.members]
         if all(axis.extent for axis in reduce.axes):
             steps = _steps(stage, factors)
             for inner in _blocks(reduce.axes, steps):
                 points = Points(self.tensors, axes, ranges | inner, self.track)
                 extents = [stop - start for start, stop in points.ranges.values()]
-                total.add([self._product(points, group, reduce) for group in factors], extents)
-        return (total.finish([stop - start for start, stop in ranges.values()]),)
+                for total in totals:
+                    if isinstance(total, _Total):
+                        groups = factors if total.reduce is reduce else [[total.reduce.value]]
+                        total.add([self._product(points, group, total.reduce) for group in groups], extents)
+                    else:
+                        terms = (points(value) for value in total.reduce.values)
+                        total.add(tuple(flattened(term, len(stage.axes), extents) for term in terms))
+        extents = [stop - start for start, stop in ranges.values()]
+        return tuple(value for total in totals for value in total.finish(extents))
+
+    def _total(self, reduce: Reduce, spatial: int) -> _Total | ExtremeTotal | CustomTotal:
+        if reduce.op in INDEXERS:
+            return ExtremeTotal(reduce)
+        return CustomTotal(reduce, self.track) if reduce.reducer else _Total(reduce, spatial, self.track)
 
     def _product(self, points: Points, group: list[Expr], reduce: Reduce) -> Value:
         exact = not dtypes.is_float(reduce.dtype) or reduce.op in ("min", "max")
@@ -156,8 +169,11 @@ class _Total:
             more = np.where(np.isnan(more), np.inf, more)
             self.slack = more if self.slack is None else self.slack + more
 
-    def finish(self, extents: list[int]) -> Value:
+    def finish(self, extents: list[int]) -> tuple[Value]:
         """The result for a block of these extents, rounded to the reduction's dtype."""
+        return (self._rounded(extents),)
+
+    def _rounded(self, extents: list[int]) -> Value:
         dtype = self.reduce.dtype
         if self.array is None:  # nothing to reduce: the identity
             return Value(np.full(extents, _identity(self.reduce.op, dtype), dtype))
@@ -223,7 +239,7 @@ def _points_of(exprs: list[Expr]) -> int:
 def _factors(reduce: Reduce) -> list[list[Expr]]:
     """A reduction's value as one group of factors or, for a sum, two: those that use fewest axes together are joined."""
     if reduce.op != "sum":
-        return [[reduce.value]]
+        return [list(reduce.values)]
     groups = [[term] for term in _terms(reduce.value, reduce.dtype)]
     while len(groups) > 1:
         pairs = itertools.combinations(range(len(groups)), 2)
@@ -301,6 +317,8 @@ def _steps(stage: Stage, factors: list[list[Expr]]) -> dict[Axis, int]:
     steps = {axis: max(1, axis.extent) for axis in stage.all_axes}
     lone = len(factors) == 1
     groups = [(list(_axes_of(group).values()), BLOCK if lone else FACTOR) for group in factors]
+    if stage.reduce is not None and (len(stage.reduce.values) > 1 or stage.reduce.reducer):
+        groups = [(list(stage.all_axes), BLOCK)]  # every term of a tuple is written out
     groups.append((list(stage.axes), FACTOR if factors and not lone else BLOCK))
     for axes, bound in groups:
         order = [axis for axis in stage.all_axes if any(axis is other for other in axes)]
