@@ -36,11 +36,11 @@ def test_an_illegal_program_ends_as_it_says(path: Path) -> None:
 
 def test_every_check_is_provoked() -> None:
     """Every rule of the checks has a program here that breaks it."""
-    from loopwright.sched.scheduling import checks, checks_place, checks_rewrite
+    from loopwright.sched.scheduling import checks, checks_order, checks_place, checks_rewrite
 
     rules = {
         name: function
-        for module in (checks, checks_place, checks_rewrite)
+        for module in (checks, checks_order, checks_place, checks_rewrite)
         for name, function in vars(module).items()
         if name.startswith("check_") and function.__module__ == module.__name__
     }

@@ -11,6 +11,7 @@ import numpy as np
 import loopwright as lw
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.scheduling.schedule import Schedule
+from tests.sched.tuple_workloads import TUPLES
 
 
 @lw.operator
@@ -235,6 +236,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "stats": lambda: stats(6, 7),
     "checked": lambda: checked(5, 8),
     "folded": lambda: folded(5),
+    **TUPLES,
 }
 
 

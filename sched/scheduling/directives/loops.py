@@ -7,6 +7,7 @@ from typing import Any
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.scheduling import checks
 from loopwright.sched.scheduling.address import find_loop, find_stage, no_loop, shown
+from loopwright.sched.scheduling.checks_order import check_written_order
 from loopwright.sched.scheduling.checks_place import check_places
 from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, Split, StageNest
 
@@ -133,6 +134,7 @@ def reorder(nests: Nests, stage: str, order: str | tuple[str, ...]) -> Nests:
     loops = tuple(by_name[next(following)] if loop.name in names else loop for loop in nest.loops)
     changed = nest.with_(loops=loops)
     checks.check_parallel_nesting(where, changed)
+    check_written_order(where, changed)
     result = nests.with_stage(changed)
     check_places(where, result)
     return result

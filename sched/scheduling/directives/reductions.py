@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from loopwright.sched.scheduling import checks, checks_rewrite
 from loopwright.sched.scheduling.address import find_loop
+from loopwright.sched.scheduling.checks_order import check_commutes
 from loopwright.sched.scheduling.checks_place import check_places
 from loopwright.sched.scheduling.factoring import factored
 from loopwright.sched.scheduling.nest import Loop, Nests, StageNest
@@ -40,6 +41,7 @@ def rfactor(nests: Nests, loop: str, name: str | None = None) -> Nests:
     nest, old = find_loop(nests, loop, where)
     checks_rewrite.check_of_reduction(where, nest, old)
     checks.check_serial(where, nest, old)
+    check_commutes(where, nest)
     name = f"{nest.name}_rf" if name is None else name
     checks.check_new_stage(where, nests, name)
     made = factored(nest.stage, nest.relations, old.name, name)
