@@ -15,8 +15,8 @@ def check_written_order(where: str, nest: StageNest) -> None:
     wanted = _written_order(nest)
     if [loop.name for loop in nest.loops if loop.reduce] != wanted:
         raise ScheduleError(
-            f"{where}: {keeping} combines its terms in the order written (commutative=False), "
-            f"so the reduction loops of {nest.name} stay in the order {' '.join(map(shown, wanted))}"
+            f"{where}: {keeping} combines its terms in the order written (commutative=False);\n"
+            f"the reduction loops of {nest.name} stay in the order {' '.join(map(shown, wanted))}"
         )
 
 
@@ -25,8 +25,8 @@ def check_commutes(where: str, nest: StageNest) -> None:
     keeping = _ordered_reducer(nest)
     if keeping is not None:
         raise ScheduleError(
-            f"{where}: {keeping} combines its terms in the order written (commutative=False), "
-            "and partial results would be combined in another"
+            f"{where}: {keeping} combines its terms in the order written (commutative=False);\n"
+            "partial results would be combined in another"
         )
 
 
