@@ -291,8 +291,10 @@ class _Printer:
         reduce = nest.stage.reduce
         if reduce is None:
             # After cache_write two things are called C: the array, and the buffer that is computed into.
-            array = next((a for a, writer in self.nests.outputs.items() if writer == nest.name), nest.name)
-            note = f"  # the output {array}" if array != nest.name else ""
+            part_of = self.nests.parts
+            arrays = [a for a, writer in self.nests.outputs.items() if writer == nest.name]
+            moved = [a for a in arrays if a != nest.stage.part_name(part_of[a])]
+            note = f"  # the output{'s' if len(moved) > 1 else ''} {', '.join(moved)}" if moved else ""
             yield f"{self.element(nest)} = {_listed(nest.stage.bodies)}{note}"
             return
         places = self.accumulators(nest)

@@ -12,6 +12,7 @@ import loopwright as lw
 from loopwright.sched.scheduling.schedule import Schedule
 from tests.sched.test_tensorize import packed as packed_pairs
 from tests.sched.test_tensorize import product
+from tests.sched.tuple_workloads import columns, summary
 from tests.sched.workloads import blur, chain, dense, dense_apart, matmul, normalise, softmax, tiled_matmul
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -92,6 +93,21 @@ NESTS: dict[str, Callable[[], Schedule]] = {
         .parallel("C.i")
     ),
     "tensorized": lambda: packed_pairs(product(13, 43, 22), 8, 2).tensorize("C.ji", "avx2.dot8x2.i8"),
+    "tuples": lambda: (
+        summary(64, 100)
+        .schedule()
+        .split("summary.i", ("io", "ii"), 8)
+        .reorder("summary", "io k ii")
+        .vectorize("summary.ii")
+        .cache_write("summary")
+    ),
+    "argmin of columns": lambda: (
+        columns(64, 100)
+        .schedule()
+        .split("least.k", ("ko", "ki"), 10)
+        .rfactor("least.ki", name="part")
+        .vectorize("part.j", 8)
+    ),
     "empty reduction": lambda: matmul(4, 5, 0).schedule().split("C.k", ("ko", "ki"), 4),
 }
 
