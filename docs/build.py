@@ -1,0 +1,103 @@
+"""Writes docs/directives.md from the docstrings of the directives: ``python docs/build.py``. A test holds the two equal."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from loopwright.sched.scheduling.directives import DIRECTIVES
+from loopwright.sched.scheduling.methods import DirectiveMethods
+
+PAGE = Path(__file__).parent / "directives.md"
+HEAD = """\
+# Directives
+
+Written by `python docs/build.py` from the docstrings; do not edit.
+
+A schedule is a value: `work.schedule()` is the empty one, and each method below returns a new one with one directive more,
+checked where it is written. Loops are addressed as `"stage.loop"`. A `knob` may stand for any number, name, order or switch.
+"""
+
+
+def page() -> str:
+    """The whole page: a table of contents, then a section for each file of directives."""
+    families: dict[str, list[str]] = {}
+    for name, function in DIRECTIVES.items():
+        families.setdefault(_family(function), []).append(name)
+    contents = [f"- {title}: {', '.join(f'[{n}](#{n})' for n in names)}" for title, names in families.items()]
+    parts = [HEAD, "\n".join(contents) + "\n"]
+    for title, names in families.items():
+        parts.append(f"## {title}\n")
+        parts += [section(name, DIRECTIVES[name]) for name in names]
+    return "\n".join(parts)
+
+
+def _family(function: Callable[..., Any]) -> str:
+    """What the directives of one file have in common, from its first line."""
+    first = (sys.modules[function.__module__].__doc__ or "").strip().split("\n")[0]
+    return re.sub(
+        r"^(Directives on|Directives that|The directive that) ", "", re.split(r"[:.]", first)[0]
+    ).capitalize()
+
+
+def section(name: str, function: Callable[..., Any]) -> str:
+    """One directive: its signature, what it does, its arguments."""
+    method = getattr(DirectiveMethods, name)
+    lines = [f"### {name}\n", f"```python\n{name}{_signature(method)}\n```\n"]
+    lines += _markdown(inspect.getdoc(function) or "")
+    arguments = (inspect.getdoc(method) or "").partition("Args:\n")[2]
+    if arguments:
+        lines += ["", *_arguments(arguments)]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
+
+
+def _signature(method: Callable[..., Any]) -> str:
+    """A signature with names and defaults only."""
+    shown = []
+    for parameter in list(inspect.signature(method).parameters.values())[1:]:
+        star = {parameter.VAR_KEYWORD: "**", parameter.VAR_POSITIONAL: "*"}.get(parameter.kind, "")
+        default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"
+        shown.append(f"{star}{parameter.name}{default}")
+    return f"({', '.join(shown)})"
+
+
+def _markdown(text: str) -> Iterator[str]:
+    """A docstring's literal blocks as fenced code, its ``code`` as `code`."""
+    block: list[str] | None = None
+    for line in text.splitlines():
+        if block is not None and (line.startswith("    ") or not line.strip()):
+            block.append(line)
+            continue
+        if block is not None:
+            yield from _fenced(block)
+            block = None
+        if line.endswith("::"):
+            block = []
+            line = line[:-1]
+        yield line.replace("``", "`")
+    if block is not None:
+        yield from _fenced(block)
+
+
+def _fenced(block: list[str]) -> Iterator[str]:
+    yield f"\n```python\n{textwrap.dedent(chr(10).join(block)).strip(chr(10))}\n```\n"
+
+
+def _arguments(text: str) -> Iterator[str]:
+    """The ``Args`` of a docstring as a list."""
+    for item in re.split(
+        r"\n(?=    \w+: )", textwrap.dedent(text).strip() if not text.startswith("    ") else text
+    ):
+        name, _, meaning = " ".join(item.split()).partition(": ")
+        if name.isidentifier():
+            yield f"- `{name}`: {meaning.replace('``', '`')}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
+    print(f"wrote {PAGE}")
