@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from loopwright.sched.language.expr import Axis, Binary, Cast, Const, Expr, Load, Unary
 from loopwright.sched.language.interval import index_range
-from loopwright.sched.lowering.affine import ZERO, extreme, linear, minus, number, plus, simplify, times
+from loopwright.sched.lowering.affine import ZERO, extreme, linear, number, plus, simplify, times
+from loopwright.sched.lowering.distance import most
 
 
 @dataclass(frozen=True)
@@ -92,13 +93,13 @@ def _division_span(term: Binary, spans: Mapping[Axis, Span]) -> Span | None:
 
 
 def union(a: Span, b: Span) -> Span | None:
-    """The least span that holds both; None if their distance is not a number."""
-    distance = linear(minus(b.low, a.low))
-    if distance.terms:
+    """The least span that holds both, where their distance is a number; one that surely does, where it has bounds."""
+    farthest, back = most(b.low, a.low), most(a.low, b.low)
+    if farthest is None or back is None:
         return None
-    shift = distance.const
-    low = a.low if shift >= 0 else b.low
-    return Span(low, max(a.extent, shift + b.extent) - min(0, shift))
+    low = extreme("min", a.low, b.low) if farthest > 0 and back > 0 else a.low if back <= 0 else b.low
+    extents = (max(a.extent, shift + b.extent) - min(0, shift) for shift in (farthest, -back))
+    return Span(low, max(extents))
 
 
 def read_box(

@@ -8,7 +8,7 @@ has a value: full tiles first, then one smaller tile, so that no predicate stand
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, Result, loads, rewrite, substitute
@@ -19,11 +19,25 @@ from loopwright.sched.lowering.order import root_stages
 from loopwright.sched.lowering.prepare import definitions
 from loopwright.sched.lowering.reduction import Reduction
 from loopwright.sched.lowering.regions import Regions
-from loopwright.sched.lowering.stmt import Alloc, Buffer, For, If, Let, Program, Seq, Stmt, Store, seq
+from loopwright.sched.lowering.stmt import (
+    Alloc,
+    Buffer,
+    For,
+    If,
+    Let,
+    Program,
+    Seq,
+    Sliding,
+    Stmt,
+    Store,
+    seq,
+)
 from loopwright.sched.lowering.storage import Storage, stored_in
 from loopwright.sched.lowering.tensorizing import Tensorized, starts, tensorized
+from loopwright.sched.lowering.window import Window, add_to_window, open_window
 from loopwright.sched.scheduling.nest import Loop, Nests, Split, StageNest
 from loopwright.sched.scheduling.placement import read_outside
+from loopwright.sched.scheduling.windows import kept_in
 
 Body = Callable[[Frame], Stmt]
 
@@ -62,6 +76,8 @@ class Builder:
             for load in loads(expr)
         }
         self.tensorized = Tensorized()
+        self.windows: dict[str, Window] = {}
+        self.sliding: dict[str, Sliding] = {}
 
     def program(self, name: str) -> Program:
         """The whole kernel."""
@@ -74,7 +90,7 @@ class Builder:
             for root in root_stages(self.nests)
         ]
         self.tensorized.check(self.nests)
-        return Program(name, inputs, tuple(outputs.values()), seq(*made, *body))
+        return Program(name, inputs, tuple(outputs.values()), seq(*made, *body), self.sliding)
 
     def _outputs(self) -> dict[tuple[str, int], Buffer]:
         """The output arrays, by stage and part."""
@@ -109,21 +125,23 @@ class Builder:
         made: list[Stmt] = []
         if nest.name not in self.storage and (not after or read_outside(self.nests, nest.name, nest.name)):
             sizes = full(definition.sizes) if nest.place.kind == "root" else box
-            made.append(self._make_storage(frame, sizes))
+            made.append(self.make_storage(frame, sizes))
         for other in after:
             if other.name not in self.storage and read_outside(self.nests, other.name, nest.name):
                 whole = full(self.definitions[other.name].sizes)
-                made.append(self._make_storage(Frame(other, self.definitions[other.name], whole), whole))
+                made.append(self.make_storage(Frame(other, self.definitions[other.name], whole), whole))
         if nest.place.kind == "after":
             spans = zip(definition.axes, box, strict=True)
             limits = [(axis, axis.extent) for axis, span in spans if overhangs(span, axis.extent)]
+        made += [open_window(self, other, frame) for other in kept_in(self.nests, nest.name)]
         return seq(*made, self._loops(frame, 0, list(limits)))
 
-    def _make_storage(self, frame: Frame, box: Box) -> Stmt:
+    def make_storage(self, frame: Frame, box: Box, folds: Mapping[int, int] | None = None) -> Stmt:
+        """New storage for ``box`` of the frame's stage, folded in the dimensions ``folds``."""
         name, stage = frame.nest.name, frame.nest.stage
         lone = len(stage.bodies) == 1
         kept = [lone or (name, part) in self.read for part in range(len(stage.bodies))]
-        self.storage[name] = stored_in(frame, box, kept)
+        self.storage[name] = stored_in(frame, box, kept, folds or {})
         return self.storage[name].allocated()
 
     def _after(self, name: str) -> list[StageNest]:
@@ -267,22 +285,26 @@ class Builder:
         """A loop's body with the stages computed at its head and at its end."""
         name = frame.nest.name
         at, after = self._placed("at", name, loop.name), self._placed("after", name, loop.name)
-        if not at and not after:
+        kept = kept_in(self.nests, name, loop.name)
+        if not at and not after and not kept:
             return body(frame)
         outside = dict(self.storage)
-        head: list[Stmt] = []
+        head: list[Stmt | None] = [open_window(self, nest, frame) for nest in kept]
         for nest in at:
-            head.append(self._at(nest, self.regions.needed(nest.name, name, frame.axis_spans())))
+            if nest.stored is not None:
+                head.append(add_to_window(self, nest, frame))
+            else:
+                head.append(self.at(nest, self.regions.needed(nest.name, name, frame.axis_spans())))
         if after and name not in self.storage:
             definition = frame.definition
             box = tuple(frame.axis_spans()[axis] for axis in definition.axes)
-            head.append(self._make_storage(frame, box))
+            head.append(self.make_storage(frame, box))
         main = body(frame)
         tail = [self._stage(nest, self.regions.produced(nest, name, frame.axis_spans())) for nest in after]
         self.storage = outside
         return seq(*head, main, *tail)
 
-    def _at(self, nest: StageNest, box: Box) -> Stmt:
+    def at(self, nest: StageNest, box: Box) -> Stmt:
         """Compute a box of a stage; where it may hang over the domain, only what is inside.
 
         The last of a row of tiles hangs over. It has loops of its own, so that neither they nor the others ask at every
@@ -290,9 +312,11 @@ class Builder:
         """
         definition = self.definitions[nest.name]
         beyond = [dim for dim, size in enumerate(definition.sizes) if overhangs(box[dim], size)]
+        if nest.stored is not None:
+            return self._within(nest, box, beyond, [])
         if not beyond:
             return self._stage(nest, box)
-        made = self._make_storage(Frame(nest, definition, box), box)
+        made = self.make_storage(Frame(nest, definition, box), box)
         return seq(made, self._within(nest, box, beyond, []))
 
     def _within(self, nest: StageNest, box: Box, beyond: list[int], limits: list[tuple[Axis, int]]) -> Stmt:

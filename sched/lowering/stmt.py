@@ -6,8 +6,8 @@ The nest printer, the cost model's features and the TensorIR emitter all read th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from loopwright.sched.language.expr import Axis, Expr, Load
 from loopwright.sched.language.stage import Tensor
@@ -147,14 +147,26 @@ class Seq(Stmt):
     body: tuple[Stmt, ...]
 
 
+@dataclass(frozen=True)
+class Sliding:
+    """The box of a stage that an iteration adds in the steady state, that of the first iteration, and the dimensions in which
+    the buffer is folded, with their lengths."""
+
+    added: tuple[int, ...]
+    first: tuple[int, ...]
+    folds: Mapping[int, int]
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A whole kernel: its parameters (inputs, then outputs) and its body."""
+    """A whole kernel: its parameters (inputs, then outputs) and its body. ``sliding``: the stages that
+    are stored farther out than they are computed."""
 
     name: str
     inputs: tuple[Buffer, ...]
     outputs: tuple[Buffer, ...]
     body: Stmt
+    sliding: Mapping[str, Sliding] = field(default_factory=dict)
 
 
 def seq(*statements: Stmt | None) -> Stmt:

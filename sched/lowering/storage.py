@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from loopwright.sched.language.expr import Binary, Expr, Load
 from loopwright.sched.lowering.affine import minus, number, simplify, times
@@ -17,19 +17,24 @@ from loopwright.sched.scheduling.nest import Split
 class Storage:
     """The buffers that hold ``box`` of a tensor: one for each part of its elements, None where nobody reads the part.
 
-    ``frame`` is given where the buffers' dimensions follow loops instead of axes (transform_layout).
+    ``frame`` is given where the buffers' dimensions follow loops instead of axes (transform_layout). ``folds``: dimensions
+    of which only a window is kept, with the length it has: an element is where its index modulo that is.
     """
 
     buffers: tuple[Buffer | None, ...]
     box: Box
     frame: Frame | None = None
+    folds: Mapping[int, int] = field(default_factory=dict)
 
     def element(self, point: tuple[Expr, ...], part: int = 0) -> Load:
         """The element that holds part ``part`` of the tensor's ``point``."""
         buffer = self.buffers[part]
         assert buffer is not None
         inside = tuple(
-            simplify(minus(simplify(index), span.low)) for index, span in zip(point, self.box, strict=True)
+            simplify(minus(simplify(index), span.low))
+            if dim not in self.folds
+            else simplify(Binary("mod", simplify(index), number(self.folds[dim]), "int32"))
+            for dim, (index, span) in enumerate(zip(point, self.box, strict=True))
         )
         if self.frame is not None:
             inside = laid_out(self.frame, inside)
@@ -40,21 +45,21 @@ class Storage:
         return seq(*(Alloc(buffer) for buffer in self.buffers if buffer is not None))
 
 
-def stored_in(frame: Frame, box: Box, kept: Sequence[bool]) -> Storage:
+def stored_in(frame: Frame, box: Box, kept: Sequence[bool], folds: Mapping[int, int]) -> Storage:
     """New storage for ``box`` of the frame's stage, in the scope and layout its nest asks for.
 
     ``kept`` says of each part of the elements whether it is stored at all.
     """
     nest, stage = frame.nest, frame.nest.stage
     closed = None if nest.layout is None else Frame(nest, frame.definition, box)
-    dims = tuple(span.extent for span in box)
+    dims = tuple(folds.get(dim, span.extent) for dim, span in enumerate(box))
     if nest.layout is not None and closed is not None:
         dims = tuple(closed.extent(loop) for loop in nest.layout)
     buffers = tuple(
         Buffer(stage.part_name(part), dims, dtype, nest.scope, nest.name) if stored else None
         for part, (dtype, stored) in enumerate(zip(stage.dtypes, kept, strict=True))
     )
-    return Storage(buffers, box, closed)
+    return Storage(buffers, box, closed, folds)
 
 
 def laid_out(frame: Frame, point: tuple[Expr, ...]) -> tuple[Expr, ...]:

@@ -44,6 +44,12 @@ def check_tail(where: str, tail: Any) -> None:
         raise ScheduleError(f"{where}: tail={tail!r} is unknown; it is one of {', '.join(map(repr, TAILS))}")
 
 
+def check_switch(where: str, what: str, value: Any) -> None:
+    """An option is on or off."""
+    if not isinstance(value, bool):
+        raise ScheduleError(f"{where}: {what}= is True, False or a knob, not {value!r}")
+
+
 def check_scope(where: str, scope: Any) -> None:
     """A memory scope is one of the known ones."""
     if scope not in SCOPES:
@@ -151,6 +157,12 @@ def check_hosts_nothing(where: str, nests: Nests, nest: StageNest, names: Iterab
             raise ScheduleError(
                 f"{where}: {other.name} is computed at {nest.name}.{shown(other.place.loop)}, which would be gone; "
                 f"do this before {_placing(other)}"
+            )
+        if other.stored is not None and other.stored.stage == nest.name and other.stored.loop in names:
+            home = f"{nest.name}.{shown(other.stored.loop)}"
+            raise ScheduleError(
+                f"{where}: {other.name} is stored at {home}, which would be gone; do this before "
+                f"store_at({other.name!r}, {home!r})"
             )
 
 
@@ -294,7 +306,7 @@ def check_untouched(where: str, nests: Nests, nest: StageNest) -> None:
                 f"compute_root({other.name!r}) or compute_inline it first"
             )
     plain = tuple(Loop(axis.name, axis.reduce) for axis in nest.stage.all_axes)
-    if nest.relations or nest.loops != plain or nest.layout is not None or nest.scope != "global":
+    if nest != StageNest(nest.stage, plain, place=nest.place):
         raise ScheduleError(
             f"{where}: {nest.name} has directives of its own, and inlining it would drop them; leave them out"
         )

@@ -128,9 +128,9 @@ def _arguments(directive: Directive, variables: Mapping[str, str]) -> str:
         return _tile_arguments(directive, variables)
     count = _POSITIONAL.get(directive.kind, 2)
     parts = []
-    for position, name in enumerate(ARGUMENTS[directive.kind]):
+    for position, (name, default) in enumerate(ARGUMENTS[directive.kind].items()):
         value = directive.get(name)
-        if value is None or (name == "tail" and value == "auto"):
+        if value is None or (position >= count and value is default):
             continue
         text = _value(value, variables)
         parts.append(text if position < count else f"{name}={text}")

@@ -101,6 +101,23 @@ class DirectiveMethods:
         """Compute the elementwise ``stage`` inside loop ``at`` of the stage it reads, as soon as elements are complete."""
         return self._add("reverse_compute_at", stage=stage, at=at)
 
+    def store_at(self, stage: Text, at: Text, fold: bool | Knob = True) -> Schedule:
+        """Keep what ``stage`` has computed in a buffer in loop ``at``, outside the loop it is computed in.
+
+        The iterations between compute only what is new in each (a sliding window), and the buffer holds only what is
+        still to be read (a rolling buffer).
+
+        Args:
+            stage: placed by compute_at.
+            at: a loop outside that one, or the loop in which the stage that reads it is computed.
+            fold: False stores all that is computed in the loop, not only a window of it.
+        """
+        return self._add("store_at", stage=stage, at=at, fold=fold)
+
+    def store_root(self, stage: Text, fold: bool | Knob = True) -> Schedule:
+        """As :meth:`store_at`, outside all loops: nothing of ``stage`` is computed twice."""
+        return self._add("store_root", stage=stage, fold=fold)
+
     def compute_inline(self, stage: Text) -> Schedule:
         """Write the formula of ``stage`` where it is read; it is not stored."""
         return self._add("compute_inline", stage=stage)

@@ -1,7 +1,7 @@
 """What a schedule has come to: for every stage its loops, how they derive from its axes, and where it is computed.
 
 Directives map :class:`Nests` to :class:`Nests`; the lowering reads the last one. Everything here is immutable.
-Loops carry no extents: those follow from where a stage is placed (:mod:`loopwright.sched.loopnest`).
+Loops carry no extents: those follow from where a stage is placed (:mod:`loopwright.sched.lowering.loopnest`).
 """
 
 from __future__ import annotations
@@ -61,11 +61,22 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Stored:
+    """Where a buffer lives that outlives the iteration it is filled in: the body of loop ``loop`` of ``stage``; or, without
+    one, outside every loop. ``fold``: only the part that is still to be read is kept, where that is known to be small."""
+
+    stage: str = ""
+    loop: str = ""
+    fold: bool = True
+
+
+@dataclass(frozen=True)
 class StageNest:
     """A stage with its loops, outermost first.
 
     ``layout`` (transform_layout): the dimensions of the stage's buffer follow these loops instead of the axes.
     ``tensor`` (tensorize): from this loop inwards, an intrinsic of that name.
+    ``stored`` (store_at): its buffer lives farther out than it is computed.
     """
 
     stage: Stage
@@ -75,6 +86,7 @@ class StageNest:
     scope: Scope = "global"
     layout: tuple[str, ...] | None = None
     tensor: tuple[str, str] | None = None
+    stored: Stored | None = None
 
     @property
     def name(self) -> str:

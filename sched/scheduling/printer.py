@@ -20,6 +20,7 @@ from loopwright.sched.scheduling.checks import sizes
 from loopwright.sched.scheduling.knobs import Derived, Knob
 from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, Split, StageNest
 from loopwright.sched.scheduling.placement import all_reads, elementwise_map, read_outside
+from loopwright.sched.scheduling.windows import kept_in
 
 if TYPE_CHECKING:
     from loopwright.sched.scheduling.schedule import Schedule
@@ -86,7 +87,9 @@ class _Printer:
             name: [nest.stage.part_name(part) for part in range(len(nest.stage.bodies))]
             for name, nest in self.nests.stages.items()
         }
-        for statement in walk_statements(build(self.nests).body):
+        program = build(self.nests)
+        self.sliding = program.sliding
+        for statement in walk_statements(program.body):
             if isinstance(statement, Alloc) and statement.buffer.name in stored[statement.buffer.stage]:
                 self.regions.setdefault(statement.buffer.stage, statement.buffer.dims)
 
@@ -106,8 +109,9 @@ class _Printer:
         kept = [other for other in followers if self.outlives(other, nest)]
         in_loop = bool(followers) and not self.outlives(nest, nest)
         before = nest.place.kind == "after" and self.outlives(nest, self.nests.stages[nest.place.stage])
-        if not in_loop and not before:
+        if not in_loop and not before and (nest.stored is None or nest.place.kind == "root"):
             kept.insert(0, nest)
+        kept += kept_in(self.nests, nest.name)
         for other in kept:
             if other.name not in self.nests.outputs.values():
                 yield _line(depth, self.buffer(other))
@@ -129,7 +133,9 @@ class _Printer:
         dims = list(self.regions.get(nest.name, nest.stage.shape))
         layout = f", laid out {' '.join(map(shown, nest.layout))}" if nest.layout is not None else ""
         kinds = _tuple(nest.stage.dtypes)
-        return f"buffer {nest.name}: {kinds}{dims} {nest.scope}{layout}"
+        folds = self.sliding[nest.name].folds if nest.name in self.sliding else {}
+        rolling = "".join(f", {nest.stage.axes[dim].name} modulo {size}" for dim, size in folds.items())
+        return f"buffer {nest.name}: {kinds}{dims} {nest.scope}{layout}{rolling}"
 
     def loops(self, nest: StageNest, position: int, depth: int) -> Iterator[str]:
         """The loops of a stage from ``position`` on, and what stands inside them."""
@@ -139,6 +145,8 @@ class _Printer:
         loop = nest.loops[position]
         yield _line(depth, self.header(nest, loop))
         followers = self.followers(nest)
+        for other in kept_in(self.nests, nest.name, loop.name):
+            yield _line(depth + 1, self.buffer(other))
         here = followers and followers[0].place.loop == loop.name and not self.outlives(nest, nest)
         if here and nest.name not in self.nests.outputs.values():
             yield _line(depth + 1, self.buffer(nest))
@@ -167,6 +175,10 @@ class _Printer:
     def header(self, nest: StageNest, loop: Loop) -> str:
         """A loop's line."""
         notes = [*self.meaning(nest, loop)]
+        if nest.name in self.sliding:
+            boxes = self.sliding[nest.name].added, self.sliding[nest.name].first
+            new, first = (sizes(nest, box)[loop.name] for box in boxes)
+            notes += [f"{first} in the first iteration"] if new != first else []
         if loop.reduce:
             notes.append("reduction")
         if nest.tensor is not None and nest.tensor[0] == loop.name:
@@ -178,7 +190,7 @@ class _Printer:
 
     def lengths(self, nest: StageNest) -> dict[str, int]:
         """How many iterations each loop of a stage has, over the region computed of it."""
-        if nest.layout is not None and nest.name in self.regions:
+        if nest.layout is not None and nest.name in self.regions and nest.name not in self.sliding:
             length = dict(zip(nest.layout, self.regions[nest.name], strict=True))
             for relation in reversed(nest.relations):
                 if isinstance(relation, Split):
@@ -191,6 +203,8 @@ class _Printer:
 
     def region(self, nest: StageNest) -> tuple[int, ...] | None:
         """The box computed of a stage in one go, if that is not its whole domain."""
+        if nest.name in self.sliding:
+            return self.sliding[nest.name].added
         if nest.place.kind == "at":
             return self.regions.get(nest.name)
         if nest.place.kind == "after":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import runpy
 import traceback
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import loopwright as lw
+from loopwright.sched import scheduling
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted(path for path in HERE.glob("*.py") if path != Path(__file__))
@@ -36,11 +39,11 @@ def test_an_illegal_program_ends_as_it_says(path: Path) -> None:
 
 def test_every_check_is_provoked() -> None:
     """Every rule of the checks has a program here that breaks it."""
-    from loopwright.sched.scheduling import checks, checks_order, checks_place, checks_rewrite
-
+    found = pkgutil.iter_modules(scheduling.__path__, f"{scheduling.__name__}.")
+    modules = [importlib.import_module(m.name) for m in found if ".checks" in m.name]
     rules = {
         name: function
-        for module in (checks, checks_order, checks_place, checks_rewrite)
+        for module in modules
         for name, function in vars(module).items()
         if name.startswith("check_") and function.__module__ == module.__name__
     }

@@ -22,6 +22,7 @@ KINDS = (
     "split", "split", "split", "tile", "fuse", "fuse", "reorder", "reorder", "vectorize", "vectorize", "parallel", "unroll",
     "compute_at", "compute_at", "compute_at", "reverse_compute_at", "reverse_compute_at", "compute_inline", "compute_root",
     "cache_read", "cache_read", "cache_write", "clone", "transform_layout", "rfactor", "rfactor",
+    "store_at", "store_root",
 )  # fmt: skip
 
 
@@ -76,6 +77,8 @@ def propose(
             return kind, ((loop,), {})
         case "compute_at":
             return kind, ((nest.name, choose(_loops(readers) or loops)), {})
+        case "store_at":
+            return kind, ((nest.name, choose(_loops(readers) or loops)), {"fold": choose((True, False))})
         case "reverse_compute_at":
             return kind, ((nest.name, choose(_loops(read) or loops)), {})
         case "cache_read":

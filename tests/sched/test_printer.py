@@ -73,6 +73,16 @@ NESTS: dict[str, Callable[[], Schedule]] = {
     "stages with a dot": lambda: (
         normalise(5, 9).schedule().compute_at("y.sum0", "y.i").vectorize("y.max0.i", 4)
     ),
+    "rolling": lambda: (
+        blur(270, 350)
+        .schedule()
+        .split("by.y", ("yo", "yi"), 32)
+        .compute_at("bx", "by.yi")
+        .store_at("bx", "by.yo")
+        .vectorize("by.x", 16)
+        .vectorize("bx.x", 16)
+        .parallel("by.yo")
+    ),
     "inlined": lambda: chain(7, 12).schedule().compute_inline("b").compute_inline("c"),
     "fused": lambda: (
         dense_apart(28, 28, 5)

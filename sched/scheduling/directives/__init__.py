@@ -18,6 +18,7 @@ from loopwright.sched.scheduling.directives.place import (
     reverse_compute_at,
 )
 from loopwright.sched.scheduling.directives.reductions import rfactor
+from loopwright.sched.scheduling.directives.storing import store_at, store_root
 from loopwright.sched.scheduling.directives.tensor import check_intrinsics, tensorize
 from loopwright.sched.scheduling.knobs import Choice, Derived, Knob, filled, knobs_in
 from loopwright.sched.scheduling.nest import Nests
@@ -28,7 +29,7 @@ DIRECTIVES: dict[str, Callable[..., Nests]] = {
         split, tile, fuse, reorder,
         vectorize, parallel, unroll,
         compute_at, reverse_compute_at, compute_inline, compute_root,
-        cache_read, cache_write, clone, transform_layout,
+        cache_read, cache_write, clone, transform_layout, store_at, store_root,
         rfactor,
         tensorize,
     )

@@ -9,6 +9,7 @@ from loopwright.sched.errors import ScheduleError
 from loopwright.sched.scheduling import checks
 from loopwright.sched.scheduling.address import LANES, OUTER, find_loop, shown
 from loopwright.sched.scheduling.checks_place import check_kinds
+from loopwright.sched.scheduling.checks_storage import check_storage
 from loopwright.sched.scheduling.directives.loops import split_loop
 from loopwright.sched.scheduling.nest import Loop, Nests, StageNest
 
@@ -54,7 +55,10 @@ def _moved(nests: Nests, stage: str, old: str, new: str) -> Nests:
     """What was computed at the whole loop is now computed at its outer half."""
     for nest in nests.stages.values():
         if (nest.place.stage, nest.place.loop) == (stage, old):
-            nests = nests.with_stage(nest.with_(place=replace(nest.place, loop=new)))
+            nest = nest.with_(place=replace(nest.place, loop=new))
+        if nest.stored is not None and (nest.stored.stage, nest.stored.loop) == (stage, old):
+            nest = nest.with_(stored=replace(nest.stored, loop=new))
+        nests = nests.with_stage(nest)
     return nests
 
 
@@ -77,6 +81,7 @@ def parallel(nests: Nests, loop: str) -> Nests:
     checks.check_parallel_nesting(where, changed)
     result = nests.with_stage(changed)
     check_kinds(where, result)
+    check_storage(where, result)
     return result
 
 

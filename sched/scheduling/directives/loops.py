@@ -9,6 +9,7 @@ from loopwright.sched.scheduling import checks
 from loopwright.sched.scheduling.address import find_loop, find_stage, no_loop, shown
 from loopwright.sched.scheduling.checks_order import check_written_order
 from loopwright.sched.scheduling.checks_place import check_places
+from loopwright.sched.scheduling.checks_storage import check_storage
 from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, Split, StageNest
 
 
@@ -107,7 +108,9 @@ def fuse(nests: Nests, outer: str, inner: str, name: str) -> Nests:
     checks.check_fused_length(where, nest, first, second)
     loops = [Loop(name, first.reduce) if loop is first else loop for loop in nest.loops if loop is not second]
     relation = Fuse(first.name, second.name, name)
-    return nests.with_stage(nest.with_(loops=tuple(loops), relations=(*nest.relations, relation)))
+    result = nests.with_stage(nest.with_(loops=tuple(loops), relations=(*nest.relations, relation)))
+    check_storage(where, result)
+    return result
 
 
 def reorder(nests: Nests, stage: str, order: str | tuple[str, ...]) -> Nests:

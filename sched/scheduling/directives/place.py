@@ -108,7 +108,7 @@ def compute_inline(nests: Nests, stage: str) -> Nests:
 
 
 def compute_root(nests: Nests, stage: str) -> Nests:
-    """Compute a stage whole before whatever reads it: where every stage is without a directive.
+    """Compute a stage whole before whatever reads it, and store it there: where every stage is without a directive.
 
     Before::
 
@@ -125,6 +125,6 @@ def compute_root(nests: Nests, stage: str) -> Nests:
     """
     where = f"compute_root {stage}"
     nest = find_stage(nests, stage, where)
-    result = nests.with_stage(nest.with_(place=Place("root")))
+    result = nests.with_stage(nest.with_(place=Place("root"), stored=None))
     check_places(where, result)
     return result

@@ -1,0 +1,7 @@
+# ScheduleError
+# parallel c.y: the iterations of c.y run in parallel and would share the buffer of b, which is stored outside;
+# store it in that loop
+
+from tests.sched.stencils import two
+
+two(12, 10).schedule().compute_at("b", "c.y").store_root("b").parallel("c.y")
