@@ -34,6 +34,11 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from loopwright.sched.intrinsics.registry import LlvmFunction as LlvmFunction
     from loopwright.sched.intrinsics.registry import intrinsic as intrinsic
     from loopwright.sched.intrinsics.registry import intrinsics as intrinsics
+    from loopwright.sched.language.boundary import constant_exterior as constant_exterior
+    from loopwright.sched.language.boundary import mirror_image as mirror_image
+    from loopwright.sched.language.boundary import mirror_interior as mirror_interior
+    from loopwright.sched.language.boundary import repeat_edge as repeat_edge
+    from loopwright.sched.language.boundary import repeat_image as repeat_image
     from loopwright.sched.language.builders import all as all
     from loopwright.sched.language.builders import any as any
     from loopwright.sched.language.builders import clip as clip
@@ -95,6 +100,7 @@ _HOME = {
     for module, names in {
         "sched.language.operator": "Operator operator",
         "sched.language.workload": "Workload",
+        "sched.language.boundary": "constant_exterior mirror_image mirror_interior repeat_edge repeat_image",
         "sched.language.builders": "all any clip compute const input max min pow prod reduce_axis sum",
         "sched.language.expr": "cast select",
         "sched.language.mathfns": (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from loopwright.sched import dtypes
-from loopwright.sched.language.expr import Axis, Binary, Cast, Const, Expr, Select, Unary
+from loopwright.sched.language.expr import Axis, Binary, Cast, Const, Expr, Select, Unary, same
 
 Range = tuple[int, int]
 
@@ -53,9 +53,13 @@ def _binary_range(expr: Binary, of_axis: Callable[[Axis], Range | None] | None) 
             products = [x * y for x in a for y in b]
             return (min(products), max(products))
         case "min":
-            return (min(a[0], b[0]), min(a[1], b[1]))
+            total = _constant_sum(expr)
+            most = min(a[1], b[1])
+            return (min(a[0], b[0]), most if total is None else min(most, total // 2))
         case "max":
-            return (max(a[0], b[0]), max(a[1], b[1]))
+            total = _constant_sum(expr)
+            least = max(a[0], b[0])
+            return (least if total is None else max(least, -(-total // 2)), max(a[1], b[1]))
         case "floordiv" if b[0] == b[1] and b[0] != 0:
             ends = [x // b[0] for x in a]
             return (min(ends), max(ends))
@@ -68,4 +72,14 @@ def _modulo_range(expr: Binary, b: Range | None) -> Range | None:
     """A floor modulo by a positive constant is in range whatever its operand is."""
     if expr.op == "mod" and b is not None and b[0] == b[1] and b[0] > 0:
         return (0, b[0] - 1)
+    return None
+
+
+def _constant_sum(expr: Binary) -> int | None:
+    """The sum of two operands that turn an index over at a bound, ``i`` and ``c - i``: the lesser is at most half of it."""
+    for index, turned in ((expr.a, expr.b), (expr.b, expr.a)):
+        if not isinstance(turned, Binary) or turned.op != "sub" or not isinstance(turned.a, Const):
+            continue
+        if same(turned.b, index):
+            return int(turned.a.value)
     return None

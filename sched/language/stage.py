@@ -94,6 +94,10 @@ class Tensor:
         Raises:
             DefinitionError: wrong number of indices, an index that is no integer, a constant index out of range.
         """
+        return self._load(self.indices(indices))
+
+    def indices(self, indices: ExprLike | tuple[ExprLike, ...]) -> tuple[Expr, ...]:
+        """What stands in the brackets of an element, as one integer expression for each dimension."""
         if isinstance(indices, (slice, list, type(None), type(...))):
             raise DefinitionError(
                 f"{self.name}[...]: an element has one integer index for each dimension; slices and lists are not elements"
@@ -103,7 +107,7 @@ class Tensor:
             raise DefinitionError(
                 f"{self.name} has {self.ndim} dimensions {self.shape}, but {len(items)} indices were given"
             )
-        return self._load(tuple(self._index(item, dim) for dim, item in enumerate(items)))
+        return tuple(self._index(item, dim) for dim, item in enumerate(items))
 
     def _load(self, indices: tuple[Expr, ...]) -> Load:
         return Load(self, indices, self.dtype)

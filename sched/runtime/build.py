@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.lowering.loopnest import build as build_program
+from loopwright.sched.lowering.partition import partitioned
 from loopwright.sched.lowering.stmt import Program
 from loopwright.sched.runtime.kernel import Kernel, compile_function
 from loopwright.sched.runtime.signature import Param, Signature
@@ -52,7 +53,8 @@ def program_of(schedule: Schedule, target: Target) -> Program:
             f"the schedule still has knobs ({names}): choose values with .fill(...), or tune it"
         )
     check_target(schedule.nests, target)
-    return build_program(schedule.nests, schedule.work.name, target.vector_bytes, target.registers)
+    program = build_program(schedule.nests, schedule.work.name, target.vector_bytes, target.registers)
+    return partitioned(program)
 
 
 def signature_of(work: Workload) -> Signature:

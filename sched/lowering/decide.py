@@ -1,0 +1,278 @@
+"""Expressions on a part of a loop: what min, max, select, mod and comparisons come to there.
+
+On all of a loop ``max(x - 1, 0)`` is open; for ``x`` from 1 on it is ``x - 1``. :class:`Region` replaces what its range of
+the loop decides. While it may still be narrowed, it narrows itself: it keeps the longer part of the range on which what was
+open has one outcome. So what is left in the end is the steady state.
+
+Decisions rest on the linear form of a difference, and on exact integers: arithmetic that might overflow, or that
+depends on data, is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
+
+from loopwright.sched import dtypes
+from loopwright.sched.language.expr import (
+    COMPARISONS,
+    Axis,
+    Binary,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Select,
+    Unary,
+    children,
+    constant,
+    rewrite,
+    structure,
+    walk,
+)
+from loopwright.sched.language.interval import Range, index_range
+from loopwright.sched.lowering.affine import Linear, linear, simplify
+
+Values = Mapping[Hashable, Expr]
+# A comparison as a bound on the difference of its operands: (negate, bound) for ``difference <= bound``.
+_AT_MOST = {"lt": (False, -1), "le": (False, 0), "gt": (True, 0), "ge": (True, -1)}
+
+
+class Region:
+    """The iterations ``low .. high - 1`` of a loop's variable; everything else runs over all it can.
+
+    Attributes:
+        values: what stands for variables, and for the divisions and remainders with these structures.
+        narrowing: whether an open decision may narrow the region.
+        open: divisions and remainders of the variable that decisions depend on, by structure. They are what is left
+            of loops that were fused; no range of the variable decides them.
+    """
+
+    def __init__(self, var: Axis | None = None, values: Values | None = None) -> None:
+        self.var, self.low, self.high = var, 0, 0 if var is None else var.extent
+        self.values: Values = values or {}
+        self.renames = any(not isinstance(key, Axis) for key in self.values)
+        self.narrowing = False
+        self.open: dict[Hashable, Expr] = {}
+
+    def index(self, expr: Expr) -> Expr:
+        """An index, or a condition of the lowering's own, without what is decided."""
+        known = self.decided(expr)
+        return expr if known is expr else simplify(known)
+
+    def decided(self, expr: Expr) -> Expr:
+        """An expression without what is decided."""
+
+        def change(e: Expr) -> Expr | None:
+            match e:
+                case Axis():
+                    return self.values.get(e)
+                case Binary(op="floordiv" | "mod") if self.renames and structure(e) in self.values:
+                    return self.values[structure(e)]
+                case Load():
+                    return self.load(e)
+                case Select():
+                    return self._select(e)
+                case Unary(op="not"):
+                    a = self.decided(e.a)
+                    return Const(not a.value, "bool") if isinstance(a, Const) else Unary("not", a, "bool")
+                case Binary(op="and" | "or"):
+                    return self._joined(e)
+                case Binary() if is_question(e):
+                    return self._decision(e)
+            return None
+
+        return rewrite(expr, change)
+
+    def load(self, e: Load) -> Load:
+        """An element without what is decided of its indices."""
+        indices = tuple(self.index(index) for index in e.indices)
+        same = all(x is y for x, y in zip(indices, e.indices, strict=True))
+        return e if same else replace(e, indices=indices)
+
+    # --- what is decided ------------------------------------------------------------------------------------------
+
+    def _select(self, e: Select) -> Expr:
+        cond = self.decided(e.cond)
+        if isinstance(cond, Const):
+            return self.decided(e.a if cond.value else e.b)
+        return Select(cond, self.decided(e.a), self.decided(e.b), e.dtype)
+
+    def _joined(self, e: Binary) -> Expr:
+        stops = e.op == "or"  # the value of one side that decides both
+        a = self.decided(e.a)
+        if isinstance(a, Const):
+            return a if a.value == stops else self.decided(e.b)
+        b = self.decided(e.b)
+        if isinstance(b, Const):
+            return b if b.value == stops else a
+        return Binary(e.op, a, b, "bool")
+
+    def _decision(self, e: Binary) -> Expr:
+        a, b = self.decided(e.a), self.decided(e.b)
+        if not (is_exact(a) and is_exact(b)):
+            return Binary(e.op, a, b, e.dtype)
+        if e.op == "mod":
+            return self._remainder(a, b, e.dtype)
+        difference = _form(a).add(_form(b), -1)
+        if e.op in ("min", "max"):
+            less = self._at_most(difference, 0, 0)  # equal ones may be called less or greater
+            return Binary(e.op, a, b, e.dtype) if less is None else a if less == (e.op == "min") else b
+        if e.op in ("eq", "ne"):
+            equal = self._equal(difference)
+            return Binary(e.op, a, b, "bool") if equal is None else Const(equal == (e.op == "eq"), "bool")
+        negated, bound = _AT_MOST[e.op]
+        holds = self._at_most(difference, bound)
+        return Binary(e.op, a, b, "bool") if holds is None else Const(holds != negated, "bool")
+
+    def _remainder(self, a: Expr, b: Expr, dtype: str) -> Expr:
+        whole = Binary("mod", a, b, dtype)
+        if not isinstance(b, Const) or int(b.value) <= 0:
+            return whole
+        form, divisor = _form(a), int(b.value)
+        quotient = self._quotient(form, divisor)
+        if quotient is None:
+            return whole
+        return Binary("sub", a, constant(quotient * divisor, dtype), dtype) if quotient else a
+
+    # --- decisions ------------------------------------------------------------------------------------------------
+
+    def _at_most(self, form: Linear, bound: int, least: int | None = None) -> bool | None:
+        """Whether a form is at most ``bound``, or else at least ``least`` (by default greater); None if that is open."""
+        least = bound + 1 if least is None else least
+        span = self._range(form)
+        if span is None:
+            return None
+        if span[1] <= bound:
+            return True
+        if span[0] >= least:
+            return False
+        if not self.narrowing:
+            return None
+        below, above = self._where(form, None, bound), self._where(form, least, None)
+        best = max(below, above, key=_length)
+        return best is below if self._narrowed(best) else None
+
+    def _equal(self, form: Linear) -> bool | None:
+        """Whether a form is 0; only that it is not can hold in a long part of a loop."""
+        span = self._range(form)
+        if span is None or span == (0, 0):
+            return None if span is None else True
+        if span[1] < 0 or span[0] > 0:
+            return False
+        if not self.narrowing:
+            return None
+        best = max(self._where(form, None, -1), self._where(form, 1, None), key=_length)
+        return False if self._narrowed(best) else None
+
+    def _quotient(self, form: Linear, divisor: int) -> int | None:
+        """The one quotient that a form divided by ``divisor`` has; None if there are several."""
+        span = self._range(form)
+        if span is None:
+            return None
+        if span[0] // divisor == span[1] // divisor:
+            return span[0] // divisor
+        step, rest = self._step(form) if self.narrowing else (0, None)
+        if not step or rest is None:
+            return None
+        middle = step * ((self.low + self.high) // 2)
+        candidates = {(middle + end) // divisor for end in rest}
+        parts = {q: self._where(form, q * divisor, (q + 1) * divisor - 1) for q in candidates}
+        best = max(parts, key=lambda q: _length(parts[q]))
+        return best if self._narrowed(parts[best]) else None
+
+    def _narrowed(self, part: Range) -> bool:
+        """Narrow the region to ``part``, a range of the variable, if that is at least half of it."""
+        low, high = part
+        if low >= high or 2 * (high - low) < self.high - self.low:
+            return False
+        self.low, self.high = low, high
+        return True
+
+    def _where(self, form: Linear, least: int | None, most: int | None) -> Range:
+        """The part of the region in which a form is in ``least .. most``, whatever other variables are."""
+        step, rest = self._step(form)
+        low, high = self.low, self.high
+        if not step or rest is None:
+            return low, low
+        for limit, end, upper in ((least, rest[0], False), (most, rest[1], True)):
+            if limit is None:
+                continue
+            if upper == (step > 0):  # step * var + end <= limit, or >= where both are turned
+                high = min(high, (limit - end) // step + 1)
+            else:
+                low = max(low, -((end - limit) // step))  # rounded up
+        return low, max(low, high)
+
+    def _step(self, form: Linear) -> tuple[int, Range | None]:
+        """The coefficient of the variable in a form, and the range of the rest."""
+        step = next((c for term, c in form.terms.values() if term is self.var), 0)
+        others = {key: item for key, item in form.terms.items() if item[0] is not self.var}
+        self._note(others)
+        return step, self._range(Linear(others, form.const))
+
+    def _note(self, terms: dict[Hashable, tuple[Expr, int]]) -> None:
+        for key, (term, _) in terms.items():
+            divided = isinstance(term, Binary) and term.op in ("floordiv", "mod")
+            if divided and any(e is self.var for e in walk(term)):
+                self.open[key] = term
+
+    def _range(self, form: Linear) -> Range | None:
+        low = high = form.const
+        for term, coefficient in form.terms.values():
+            span = index_range(term, self._of_axis)
+            if span is None:
+                return None
+            ends = (span[0] * coefficient, span[1] * coefficient)
+            low, high = low + min(ends), high + max(ends)
+        return low, high
+
+    def _of_axis(self, axis: Axis) -> Range:
+        return (self.low, self.high - 1) if axis is self.var else (0, axis.extent - 1)
+
+
+def _length(part: Range) -> int:
+    return part[1] - part[0]
+
+
+def _form(expr: Expr) -> Linear:
+    """The linear form of an exact integer expression; conversions change nothing there."""
+    return linear(rewrite(expr, _unconverted))
+
+
+def _unconverted(e: Expr) -> Expr | None:
+    if isinstance(e, Cast) and dtypes.is_integer(e.value.dtype) and index_range(e) is not None:
+        return rewrite(e.value, _unconverted)
+    return None
+
+
+def is_exact(expr: Expr) -> bool:
+    """Whether an expression has integers only that depend on no data and cannot overflow: what it means to mathematics."""
+    for e in walk(expr):
+        if not isinstance(e, (Axis, Const, Binary, Cast)) or not dtypes.is_integer(e.dtype):
+            return False
+        span, (low, high) = index_range(e), dtypes.limits(e.dtype)
+        if span is None or span[0] < low or span[1] > high:
+            return False
+    return True
+
+
+def is_question(e: Expr) -> bool:
+    """Whether a node is of those that may be decided."""
+    match e:
+        case Select():
+            return True
+        case Binary(op="min" | "max" | "mod"):
+            return dtypes.is_integer(e.dtype)
+        case Binary():
+            return e.op in COMPARISONS and dtypes.is_integer(e.a.dtype)
+    return False
+
+
+def questions(expr: Expr) -> Iterator[Expr]:
+    """The outermost nodes of an expression that may be decided."""
+    if is_question(expr):
+        yield expr
+        return
+    for child in children(expr):
+        yield from questions(child)
