@@ -165,7 +165,7 @@ class CustomReducer:
         if key not in self._made:
             self._made[key] = self._for(kinds, alone)
         made = self._made[key]
-        self._try(made, values, axes)
+        self._try(kinds, alone, made, values, axes)
         reduce = Reduce("custom", values, axes, kinds, _checked(name, self.name), made)
         return (
             reduce
@@ -175,10 +175,23 @@ class CustomReducer:
             else (reduce,)
         )
 
-    def _try(self, made: Reducer, values: tuple[Expr, ...], over: tuple[Axis, ...]) -> None:
+    def _try(
+        self,
+        kinds: tuple[str, ...],
+        alone: bool,
+        made: Reducer,
+        values: tuple[Expr, ...],
+        over: tuple[Axis, ...],
+    ) -> None:
+        """Try the laws; in float64 if the formula allows, where rounding cannot be taken for a broken law."""
         from loopwright.sched.reference.laws import broken_law
 
-        broken = broken_law(made, values, over)
+        wide = tuple("float64" if dtypes.is_float(kind) else kind for kind in kinds)
+        try:
+            tried = made if wide == kinds else self._for(wide, alone)
+        except DefinitionError:
+            tried = made
+        broken = broken_law(tried, values, over)
         if broken is not None:
             raise DefinitionError(f"{self.name}: {broken}")
 

@@ -26,6 +26,7 @@ Columns = tuple[Array, ...]  # of a number of samples: the components, each an a
 def broken_law(reducer: Reducer, values: tuple[Expr, ...], over: tuple[Axis, ...]) -> str | None:
     """A law that ``reducer`` breaks, with the operands that show it; None if none is found.
 
+    ``reducer`` may be one for wider floats than those of ``values``: then rounding is not taken for a broken law.
     The operands are what ``values`` can be at points of ``over``, with random numbers for what they read, and combinations
     of these: a law need not hold for what never comes up.
     """
@@ -37,7 +38,7 @@ class _Trial:
     def __init__(self, reducer: Reducer, values: tuple[Expr, ...], over: tuple[Axis, ...]) -> None:
         self.reducer = reducer
         self.over = over
-        self.kinds = tuple(value.dtype for value in values)
+        self.kinds = tuple(identity.dtype for identity in reducer.identities)
         self.rng = np.random.default_rng(0)
         self.combiner = Combiner(reducer, track=False)
         self.samples = self._samples(values)
@@ -56,7 +57,10 @@ class _Trial:
 
     def _terms(self, values: tuple[Expr, ...], least: int) -> Columns:
         points = _Sampled(self.rng, least, self.over)
-        columns = [np.broadcast_to(points(value).array, (points.count,)) for value in values]
+        columns = [
+            np.broadcast_to(points(value).array.astype(kind), (points.count,))
+            for value, kind in zip(values, self.kinds, strict=True)
+        ]
         usable = np.all([np.isfinite(column.astype(np.float64)) for column in columns], axis=0)
         return tuple(column[usable] for column in columns)
 

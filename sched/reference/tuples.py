@@ -10,7 +10,7 @@ import numpy as np
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Operand, Reduce, Reducer
-from loopwright.sched.reference.points import Points, Value
+from loopwright.sched.reference.points import Array, Points, Value
 
 Values = tuple[Value, ...]
 
@@ -97,19 +97,27 @@ class CustomTotal:
         self.combiner = Combiner(reduce.reducer, track)
         self.length = math.prod(axis.extent for axis in reduce.axes)
         self.reached: Values | None = None
+        self.overflow: Array | None = (
+            None  # where a combination of finite numbers was none: what follows may be anything
+        )
 
     def add(self, terms: Values) -> None:
         """Take in the terms of one block, flattened."""
         while terms[0].array.shape[-1] > 1:
             count = terms[0].array.shape[-1]
             even, odd = (_part(terms, slice(first, count - count % 2, 2)) for first in (0, 1))
-            pairs = self.combiner.combine(even, odd)
-            shape = even[0].array.shape
-            pairs = tuple(_broadcast(value, shape) for value in pairs)
+            pairs = tuple(_broadcast(v, even[0].array.shape) for v in self.combiner.combine(even, odd))
+            self._note(np.any(_finite(even) & _finite(odd) & ~_finite(pairs), axis=-1))
             rest = _part(terms, slice(count - count % 2, count))
             terms = tuple(_joined(a, b) for a, b in zip(pairs, rest, strict=True)) if count % 2 else pairs
         found = _part(terms, 0)
-        self.reached = found if self.reached is None else self.combiner.combine(self.reached, found)
+        if self.reached is not None:
+            old, found = (self.reached, found), self.combiner.combine(self.reached, found)
+            self._note(_finite(old[0]) & _finite(old[1]) & ~_finite(found))
+        self.reached = found
+
+    def _note(self, overflow: Any) -> None:
+        self.overflow = overflow if self.overflow is None else self.overflow | overflow
 
     def finish(self, extents: list[int]) -> Values:
         """The result for a block of these extents.
@@ -119,11 +127,24 @@ class CustomTotal:
         if self.reached is None:
             kinds = zip(self.reducer.identities, self.reduce.dtypes, strict=True)
             return tuple(Value(np.full(extents, e.value, kind)) for e, kind in kinds)  # type: ignore[attr-defined]
-        growth = 1 + math.sqrt(self.length)
-        return tuple(
-            Value(v.array, None if v.slack is None or v.array.dtype == bool else v.slack * growth)
-            for v in (_broadcast(value, tuple(extents)) for value in self.reached)
-        )
+        return tuple(self._loosened(_broadcast(value, tuple(extents))) for value in self.reached)
+
+    def _loosened(self, value: Value) -> Value:
+        if value.slack is None or value.array.dtype == bool:
+            return value
+        slack = value.slack * (1 + math.sqrt(self.length))
+        if self.overflow is not None:
+            anything = np.where(np.isfinite(value.array), np.inf, np.nan)
+            slack = np.where(self.overflow, anything, slack)
+        return Value(value.array, slack)
+
+
+def _finite(values: Values) -> Array:
+    """Where all components are finite numbers."""
+    parts = [
+        np.isfinite(v.array) if v.array.dtype.kind == "f" else np.ones(v.array.shape, bool) for v in values
+    ]
+    return np.logical_and.reduce(parts)
 
 
 def _broadcast(value: Value, shape: tuple[int, ...]) -> Value:

@@ -223,9 +223,13 @@ def _stage_facts(name: str, whole: Work, made: Sequence[Buffer], target: Target)
     mine = [s for s in mine if s.part == ""]
     lanes = max((s.extent for s in mine if s.kind == "vectorize"), default=1)
     tasks = max((s.extent for s in mine if s.kind == "parallel"), default=1)
-    tiles = [b for b in made if b.stage == name and b.name != name and b.scope == "local"]
-    held = max((_bytes(tile) for tile in tiles), default=0)
-    count = -(-held // target.vector_bytes)
+    held: dict[str, int] = {}
+    for buffer in made:
+        if buffer.name.startswith((f"{name}_acc", f"{name}_part")):
+            # The components of a reduction over tuples are held side by side.
+            tile = buffer.name.rstrip("0123456789")
+            held[tile] = held.get(tile, 0) - (-_bytes(buffer) // target.vector_bytes)
+    count = max(held.values(), default=0)
     return StageFacts(name, lanes, count, target.registers, min(tasks, target.cores), tasks)
 
 

@@ -10,6 +10,7 @@ import pytest
 import loopwright as lw
 from loopwright.sched import dtypes
 from loopwright.sched.language.workload import Workload
+from loopwright.sched.reference import Expected
 from tests.sched.tuple_workloads import affine, best, columns, complex_product, composed, peak
 
 SHAPES = ((5, 7), (1, 1), (3, 64), (33, 2), (0, 4))
@@ -281,3 +282,21 @@ def test_the_name_of_a_reducer_is_not_part_of_a_key() -> None:
     assert work("total").key == work("other").key
     assert work("total").key != work("total", commutative=False).key
     assert work("total").key == Workload.from_json(work("total").to_json()).key
+
+
+@pytest.mark.parametrize(("dtype", "length"), [("float32", 300), ("float16", 40), ("float64", 500)])
+def test_the_judge_allows_for_rounding_in_any_order(dtype: str, length: int) -> None:
+    work = reduced(
+        lambda x, k: (*complex_product((x[0], x[1]), over=k), lw.argmax(lw.exp(x[0]), over=k)),
+        (4, length),
+        2,
+        dtype,
+    )
+    angle = np.random.default_rng(6).uniform(0, 7, (4, length))
+    given = [np.cos(angle).astype(dtype), np.sin(angle).astype(dtype)]
+    expected = Expected.of(work, given)
+    plain = work.schedule().split("y.k", ("ko", "ki"), 8)
+    for schedule in (plain, plain.reorder("y", "ki i ko"), plain.rfactor("y.ki").vectorize("y_rf.ki")):
+        got = lw.build(work, target="cpu", schedule=schedule)(*given)
+        assert expected.check(got) is None
+    assert expected.check((got[0], got[1] + np.full(4, 3, dtype), got[2])) is not None
