@@ -16,7 +16,7 @@ def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
     step = 1
     for size in reversed(shape):
         steps.append(step)
-        step *= size
+        step *= max(1, size)
     return tuple(reversed(steps))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import replace
 from typing import Any
 
 from tvm import tirx
@@ -10,6 +11,7 @@ from tvm.tirx import AllocBuffer, BufferLoad, BufferStore, For, ForKind, IfThenE
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import BuildError
+from loopwright.sched.intrinsics.flat import strides_of
 from loopwright.sched.language.expr import Axis, Binary, Call, Cast, Const, Expr, Load, Select, Unary
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.lowering import integers, stmt
@@ -76,7 +78,7 @@ class _Emitter:
 
     def element(self, buffer: stmt.Buffer, indices: tuple[Expr, ...]) -> tuple[Any, list[Any]]:
         """The TensorIR buffer and the place in it of one element."""
-        return self.buffers[id(buffer)], [self.expr(flat(buffer.dims, indices))]
+        return self.buffers[id(buffer)], [self.expr(flat(buffer, indices))]
 
     # --- statements ---------------------------------------------------------------------------------------------
 
@@ -102,7 +104,7 @@ class _Emitter:
                 return IfThenElse(self.expr(s.cond), self.statement(s.then), otherwise)
             case stmt.Alloc():
                 dims = tuple(max(1, size) for size in s.buffer.dims)
-                roomy = stmt.Buffer(s.buffer.name, dims, s.buffer.dtype, s.buffer.scope, s.buffer.stage)
+                roomy = replace(s.buffer, dims=dims)
                 made = self.declare(roomy, VECTOR_ALIGNMENT)
                 self.buffers[id(s.buffer)] = made
                 return AllocBuffer(made, annotations=_place(roomy))
@@ -182,14 +184,14 @@ class _Emitter:
         return quotient if e.op == "floordiv" else tirx.Sub(a, tirx.Mul(quotient, b))
 
 
-def flat(dims: tuple[int, ...], indices: tuple[Expr, ...]) -> Expr:
-    """The place of an element in a row-major buffer.
+def flat(buffer: stmt.Buffer, indices: tuple[Expr, ...]) -> Expr:
+    """The place of an element in a buffer, counted from its first.
 
     TVM's own pass for this simplifies what it finds in indices, and takes ``(2 - i) % 4`` for ``i % -4 * -1``.
     """
     place: Expr = number(0)
-    for size, index in zip(dims, indices, strict=True):
-        place = plus(times(place, max(1, size)), index)
+    for step, index in zip(buffer.strides or strides_of(buffer.dims), indices, strict=True):
+        place = plus(place, times(index, step))
     return simplify(place)
 
 

@@ -35,10 +35,12 @@ class Buffer(Tensor):
 
     @property
     def elements(self) -> int:
-        """The number of elements."""
+        """The number of elements, those between rows included."""
         total = 1
         for size in self.dims:
             total *= size
+        if self.strides and total:
+            total = self.strides[0] * self.dims[0]
         return total
 
 

@@ -10,7 +10,7 @@ from loopwright.sched.lowering.affine import minus, number, simplify, times
 from loopwright.sched.lowering.bounds import Box
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.stmt import Alloc, Buffer, Stmt, seq
-from loopwright.sched.scheduling.nest import Split
+from loopwright.sched.scheduling.nest import Split, StageNest
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,28 @@ def stored_in(frame: Frame, box: Box, kept: Sequence[bool], folds: Mapping[int, 
     dims = tuple(folds.get(dim, span.extent) for dim, span in enumerate(box))
     if nest.layout is not None and closed is not None:
         dims = tuple(closed.extent(loop) for loop in nest.layout)
+    strides = _aligned(nest, dims)
     buffers = tuple(
-        Buffer(stage.part_name(part), dims, dtype, nest.scope, nest.name) if stored else None
+        Buffer(stage.part_name(part), dims, dtype, nest.scope, nest.name, strides) if stored else None
         for part, (dtype, stored) in enumerate(zip(stage.dtypes, kept, strict=True))
     )
     return Storage(buffers, box, closed, folds)
+
+
+def _aligned(nest: StageNest, dims: tuple[int, ...]) -> tuple[int, ...] | None:
+    """How far apart the elements of each dimension lie, where storage_align says so."""
+    if not nest.align:
+        return None
+    names = nest.layout or tuple(axis.name for axis in nest.stage.axes)
+    asked = {align.dimension: align for align in nest.align}
+    strides: list[int] = []
+    step = 1
+    for name, size in zip(reversed(names), reversed(dims), strict=True):
+        if name in asked:
+            step += (asked[name].offset - step) % asked[name].factor
+        strides.append(step)
+        step *= max(1, size)
+    return tuple(reversed(strides))
 
 
 def laid_out(frame: Frame, point: tuple[Expr, ...]) -> tuple[Expr, ...]:

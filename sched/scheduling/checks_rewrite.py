@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.scheduling.address import shown
+from loopwright.sched.scheduling.checks import check_order
 from loopwright.sched.scheduling.nest import Loop, StageNest
 
 
@@ -16,6 +19,65 @@ def check_of_reduction(where: str, nest: StageNest, loop: Loop) -> None:
     raise ScheduleError(
         f"{where}: {nest.name}.{shown(loop.name)} is no loop of a reduction, so there is nothing to take apart; {instead}"
     )
+
+
+def check_layout(where: str, nest: StageNest, order: Any) -> tuple[str, ...]:
+    """A layout holds every loop over the elements once, and none of the reduction; returns it."""
+    names = check_order(where, nest, order)
+    for loop in nest.loops:
+        if loop.reduce and loop.name in names:
+            raise ScheduleError(
+                f"{where}: {shown(loop.name)} is a loop of the reduction, which goes through the terms of one element; "
+                "leave it out"
+            )
+    missing = [shown(loop.name) for loop in nest.loops if not loop.reduce and loop.name not in names]
+    if missing:
+        raise ScheduleError(
+            f"{where}: {' '.join(map(shown, names))!r} leaves out {', '.join(missing)}; "
+            f"all loops over the elements of {nest.name} are needed"
+        )
+    return names
+
+
+def check_no_copy(where: str, nest: StageNest, name: Any) -> None:
+    """Only of an input or an output a copy is made, which can be named."""
+    if name is not None:
+        raise ScheduleError(
+            f"{where}: {nest.name} is stored nowhere else, so there is no copy to be called {name!r}; leave out name="
+        )
+
+
+def check_not_aligned(where: str, nest: StageNest) -> None:
+    """What was said about the rows of a buffer would be dropped with its rows."""
+    if nest.align:
+        raise ScheduleError(
+            f"{where}: the rows of {nest.name} over {shown(nest.align[0].dimension)} are aligned; "
+            "do this before storage_align"
+        )
+
+
+def check_dimension(where: str, nest: StageNest, axis: Any) -> str:
+    """A dimension of the buffer whose step can be chosen: any but the last; returns its name."""
+    names = nest.layout or tuple(a.name for a in nest.stage.axes)
+    shows = [shown(name) for name in names]
+    if axis not in shows:
+        raise ScheduleError(
+            f"{where}: {nest.name} is not stored by {axis!r}; its buffer has the dimensions {', '.join(shows) or 'none'}"
+        )
+    if axis == shows[-1]:
+        raise ScheduleError(
+            f"{where}: {axis} is the last dimension of {nest.name}, whose elements lie side by side; "
+            f"choose {' or '.join(shows[:-1])}"
+            if shows[:-1]
+            else f"{where}: {nest.name} has one dimension, whose elements lie side by side"
+        )
+    return names[shows.index(axis)]
+
+
+def check_offset(where: str, factor: int, offset: Any) -> None:
+    """An offset is less than the factor that it is a remainder of."""
+    if isinstance(offset, bool) or not isinstance(offset, int) or not 0 <= offset < factor:
+        raise ScheduleError(f"{where}: the offset {offset!r} is none of 0 to {factor - 1}, the remainders of {factor}")
 
 
 def check_no_vector(where: str, nest: StageNest) -> None:

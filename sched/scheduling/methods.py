@@ -162,9 +162,21 @@ class DirectiveMethods:
         """Compute ``stage`` a second time, as ``name`` (by default ``f_clone``), for ``consumers`` of it only."""
         return self._add("clone", stage=stage, consumers=consumers, name=name)
 
-    def transform_layout(self, stage: Text, order: Order) -> Schedule:
-        """Store ``stage`` in the order of its loops: ``transform_layout("B_packed", "jo k ji")``."""
-        return self._add("transform_layout", stage=stage, order=order)
+    def transform_layout(self, stage: Text, order: Order, name: Text | None = None) -> Schedule:
+        """Store ``stage`` in the order of its loops: ``transform_layout("B_packed", "jo k ji")``.
+
+        What the caller passes stays as it is: of an output, a stage ``name`` (``C_unpacked``) writes the array; of an input,
+        ``transform_layout("B", "j//32 k j%32")`` makes a packed copy ``name`` (``B_packed``).
+        """
+        return self._add("transform_layout", stage=stage, order=order, name=name)
+
+    def set_scope(self, stage: Text, scope: Text) -> Schedule:
+        """Keep the values of ``stage`` in the memory ``scope``: ``"global"``, ``"local"`` or ``"shared"``."""
+        return self._add("set_scope", stage=stage, scope=scope)
+
+    def storage_align(self, stage: Text, axis: Text, factor: Number, offset: Number = 0) -> Schedule:
+        """Let the step from one index of ``axis`` to the next in the buffer of ``stage`` be ``offset`` modulo ``factor``."""
+        return self._add("storage_align", stage=stage, axis=axis, factor=factor, offset=offset)
 
     def rfactor(self, loop: Text, name: Text | None = None) -> Schedule:
         """Take a reduction loop out into a stage ``name`` of partial results, and reduce these; ``C_rf`` by default."""

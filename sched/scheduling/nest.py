@@ -71,10 +71,20 @@ class Stored:
 
 
 @dataclass(frozen=True)
+class Align:
+    """One step of a buffer's ``dimension`` is ``offset`` modulo ``factor`` elements long."""
+
+    dimension: str
+    factor: int
+    offset: int = 0
+
+
+@dataclass(frozen=True)
 class StageNest:
     """A stage with its loops, outermost first.
 
     ``layout`` (transform_layout): the dimensions of the stage's buffer follow these loops instead of the axes.
+    ``align`` (storage_align): how far apart the rows of the buffer lie.
     ``tensor`` (tensorize): from this loop inwards, an intrinsic of that name.
     ``stored`` (store_at): its buffer lives farther out than it is computed.
     """
@@ -85,6 +95,7 @@ class StageNest:
     place: Place = Place()
     scope: Scope = "global"
     layout: tuple[str, ...] | None = None
+    align: tuple[Align, ...] = ()
     tensor: tuple[str, str] | None = None
     stored: Stored | None = None
 

@@ -83,6 +83,7 @@ class _Printer:
         self.nests = schedule.nests
         self.factors = dict(_open_factors(schedule))
         self.regions: dict[str, tuple[int, ...]] = {}
+        self.steps: dict[str, tuple[int, ...] | None] = {}
         stored = {
             name: [nest.stage.part_name(part) for part in range(len(nest.stage.bodies))]
             for name, nest in self.nests.stages.items()
@@ -92,6 +93,7 @@ class _Printer:
         for statement in walk_statements(program.body):
             if isinstance(statement, Alloc) and statement.buffer.name in stored[statement.buffer.stage]:
                 self.regions.setdefault(statement.buffer.stage, statement.buffer.dims)
+                self.steps.setdefault(statement.buffer.stage, statement.buffer.strides)
 
     def lines(self) -> Iterator[str]:
         """All lines."""
@@ -135,7 +137,10 @@ class _Printer:
         kinds = _tuple(nest.stage.dtypes)
         folds = self.sliding[nest.name].folds if nest.name in self.sliding else {}
         rolling = "".join(f", {nest.stage.axes[dim].name} modulo {size}" for dim, size in folds.items())
-        return f"buffer {nest.name}: {kinds}{dims} {nest.scope}{layout}{rolling}"
+        names = nest.layout or tuple(axis.name for axis in nest.stage.axes)
+        steps = dict(zip(names, self.steps.get(nest.name) or (), strict=False))
+        rows = "".join(f", a step of {shown(a.dimension)} is {steps[a.dimension]} elements" for a in nest.align)
+        return f"buffer {nest.name}: {kinds}{dims} {nest.scope}{layout}{rolling}{rows}"
 
     def loops(self, nest: StageNest, position: int, depth: int) -> Iterator[str]:
         """The loops of a stage from ``position`` on, and what stands inside them."""
@@ -193,12 +198,12 @@ class _Printer:
         if nest.layout is not None and nest.name in self.regions and nest.name not in self.sliding:
             length = dict(zip(nest.layout, self.regions[nest.name], strict=True))
             for relation in reversed(nest.relations):
-                if isinstance(relation, Split):
+                if isinstance(relation, Split) and relation.outer in length:
                     length[relation.parent] = length[relation.outer] * length[relation.inner]
-                else:
+                elif isinstance(relation, Fuse) and relation.fused in length:
                     inner = max(1, min(sizes(nest)[relation.inner], length[relation.fused]))
                     length |= {relation.inner: inner, relation.outer: length[relation.fused] // inner}
-            return length
+            return {**sizes(nest), **length}
         return sizes(nest, self.region(nest))
 
     def region(self, nest: StageNest) -> tuple[int, ...] | None:

@@ -7,6 +7,7 @@ both sides, and every name is looked up where it is used.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from loopwright.sched.language import canonical
 from loopwright.sched.language.expr import Reducer
 from loopwright.sched.scheduling.address import LANES, find_loop, shown
 from loopwright.sched.scheduling.directives import Directive
+from loopwright.sched.scheduling.directives.caching import copied_axes
 from loopwright.sched.scheduling.knobs import Knob
 from loopwright.sched.scheduling.nest import Split
 
@@ -119,7 +121,9 @@ class _Translator:
             case "consumers":
                 return tuple(self.each(item, self.tensor) for item in value)
             case "order":
-                return self.each(value, lambda text: " ".join(self.loop(stage, x) for x in text.split()))
+                return self.each(value, lambda text: " ".join(self.place(stage, x) for x in text.split()))
+            case "axis":
+                return self.each(value, lambda text: self.loop(stage, text))
             case "names":
                 return tuple(self.each(item, lambda text: self.loop(stage, text)) for item in value)
             case "name":
@@ -167,6 +171,15 @@ class _Translator:
         """Our address of one of their loops."""
         nest, loop = find_loop(self.their.nests, address, f"loop {address}")
         return f"{self.tensor(nest.name)}.{self.loop(nest.name, shown(loop.name))}"
+
+    def place(self, stage: str, word: str) -> str:
+        """A word of an order: a loop, or of an input's layout an axis or half of one, which is called as where it is read."""
+        if stage in self.their.nests.stages:
+            return self.loop(stage, word)
+        theirs = copied_axes(self.their.nests, stage)
+        ours = copied_axes(self.mine.nests, self.tensor(stage))
+        axis = re.split("//|%", word)[0]
+        return ours[theirs.index(axis)] + word[len(axis) :] if axis in theirs else word
 
     def loop(self, stage: str, name: str) -> str:
         """Our name of one of their loops. One that the user made up is kept, unless it is an axis of ours."""

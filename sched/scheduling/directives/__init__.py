@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loopwright.sched.errors import ScheduleError
-from loopwright.sched.scheduling.directives.caching import cache_read, cache_write, clone, transform_layout
+from loopwright.sched.scheduling.directives.caching import cache_read, cache_write, clone
 from loopwright.sched.scheduling.directives.kinds import parallel, unroll, vectorize
+from loopwright.sched.scheduling.directives.layouts import transform_layout
 from loopwright.sched.scheduling.directives.loops import fuse, reorder, split, tile
 from loopwright.sched.scheduling.directives.place import (
     compute_at,
@@ -18,6 +19,7 @@ from loopwright.sched.scheduling.directives.place import (
     reverse_compute_at,
 )
 from loopwright.sched.scheduling.directives.reductions import rfactor
+from loopwright.sched.scheduling.directives.storage import set_scope, storage_align
 from loopwright.sched.scheduling.directives.storing import store_at, store_root
 from loopwright.sched.scheduling.directives.tensor import check_intrinsics, tensorize
 from loopwright.sched.scheduling.knobs import Choice, Derived, Knob, filled, knobs_in
@@ -29,7 +31,8 @@ DIRECTIVES: dict[str, Callable[..., Nests]] = {
         split, tile, fuse, reorder,
         vectorize, parallel, unroll,
         compute_at, reverse_compute_at, compute_inline, compute_root,
-        cache_read, cache_write, clone, transform_layout, store_at, store_root,
+        cache_read, cache_write, clone,
+        transform_layout, set_scope, storage_align, store_at, store_root,
         rfactor,
         tensorize,
     )

@@ -1,4 +1,4 @@
-"""Directives on storage: cache_read, cache_write, clone, transform_layout."""
+"""Directives that copy: cache_read, cache_write, clone."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def cache_read(
     for old in nests.stages.values():
         if old.name in reading:
             stages.setdefault(name, _copy_nest(copy, place, scope))
-            old = old.with_(stage=_reading(old.stage, tensor, copy))
+            old = old.with_(stage=reading_instead(old.stage, tensor, copy))
         stages[old.name] = old
     result = replace(nests, stages=stages)
     check_places(where, result)
@@ -110,7 +110,7 @@ def _copy_nest(copy: Stage, place: Place, scope: Any) -> StageNest:
 
 
 @lru_cache(maxsize=1024)
-def _reading(stage: Stage, tensor: str, copy: Stage) -> Stage:
+def reading_instead(stage: Stage, tensor: str, copy: Stage) -> Stage:
     """The stage with every load of ``tensor`` reading ``copy`` instead."""
 
     def change(e: Expr) -> Expr | None:
@@ -156,7 +156,6 @@ def cache_write(
         raise ScheduleError(f"{where}: {stage} has a layout of its own; do this before transform_layout")
     name = f"{stage}_{scope}" if name is None else name
     checks.check_new_stage(where, nests, name)
-    copy = _copy_out(nest.stage, name)
     if at is None:
         place = _default_place(nest)
     else:
@@ -166,20 +165,25 @@ def cache_write(
                 f"{where}: at={at!r} is a loop of {host.name}; the copy follows {stage} inside one of its own loops"
             )
         place = Place("after", host.name, loop.name)
-    reading = readers(nests, stage)
-    stages: dict[str, StageNest] = {}
-    for old in nests.stages.values():
-        if old.name == stage:
-            stages[stage] = old.with_(scope=scope)
-            stages[name] = _copy_nest(copy, place, "global")
-        elif old.name in reading:
-            stages[old.name] = old.with_(stage=_reading(old.stage, stage, copy))
-        else:
-            stages[old.name] = old
-    outputs = {array: name if writer == stage else writer for array, writer in nests.outputs.items()}
-    result = replace(nests, stages=stages, outputs=outputs)
+    result = copied_out(nests, nest.with_(scope=scope), name, place)
     check_places(where, result)
     return result
+
+
+def copied_out(nests: Nests, nest: StageNest, name: str, place: Place) -> Nests:
+    """The nests in which a copy ``name`` of a stage is read, and is the output, in its stead; nothing is checked."""
+    copy = _copy_out(nest.stage, name)
+    reading = readers(nests, nest.name)
+    stages: dict[str, StageNest] = {}
+    for old in nests.stages.values():
+        if old.name == nest.name:
+            stages |= {nest.name: nest, name: _copy_nest(copy, place, "global")}
+        elif old.name in reading:
+            stages[old.name] = old.with_(stage=reading_instead(old.stage, nest.name, copy))
+        else:
+            stages[old.name] = old
+    outputs = {array: name if writer == nest.name else writer for array, writer in nests.outputs.items()}
+    return replace(nests, stages=stages, outputs=outputs)
 
 
 def _default_place(nest: StageNest) -> Place:
@@ -232,7 +236,7 @@ def clone(nests: Nests, stage: str, consumers: tuple[str, ...], name: str | None
         if old.name == stage:
             stages[name] = StageNest(copy, tuple(Loop(axis.name, axis.reduce) for axis in copy.all_axes))
         elif old.name in consumers:
-            stages[old.name] = old.with_(stage=_reading(old.stage, stage, copy))
+            stages[old.name] = old.with_(stage=reading_instead(old.stage, stage, copy))
     result = replace(nests, stages=stages)
     check_places(where, result)
     return result
@@ -249,35 +253,3 @@ def _cloned(stage: Stage, name: str) -> Stage:
         reduce = replace(reduce, values=values, axes=tuple(fresh[axis] for axis in reduce.axes))
     bodies = tuple(substitute(body, mine) for body in stage.bodies)
     return replace(stage, name=name, axes=tuple(fresh[a] for a in stage.axes), bodies=bodies, reduce=reduce)
-
-
-def transform_layout(nests: Nests, stage: str, order: str | tuple[str, ...]) -> Nests:
-    """Store a stage's elements in the order of its loops ``order``, outermost first: packing.
-
-    Before::
-
-        for k in 200:
-            for jo in 10:
-                for ji in 32:
-                    B_packed[k, jo*32 + ji] = B[k, jo*32 + ji]
-
-    After ``transform_layout("B_packed", "jo k ji")``::
-
-        for k in 200:
-            for jo in 10:
-                for ji in 32:
-                    B_packed[jo, k, ji] = B[k, jo*32 + ji]
-    """
-    where = f"transform_layout {stage}"
-    nest = find_stage(nests, stage, where)
-    checks.check_not_output(where, nests, nest, "and is stored as the caller expects; cache_write it first")
-    checks.check_not_inline(where, nest)
-    checks.check_no_reduction(
-        where, nest, "so its loops are not its elements; cache_write it, and lay out the copy"
-    )
-    if nest.place.kind == "after":
-        raise ScheduleError(
-            f"{where}: {stage} follows {nest.place.stage} inside its loops; a layout is for stages at root or under compute_at"
-        )
-    names = checks.check_order(where, nest, order, whole=True)
-    return nests.with_stage(nest.with_(layout=names))
