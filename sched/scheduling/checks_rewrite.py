@@ -77,7 +77,9 @@ def check_dimension(where: str, nest: StageNest, axis: Any) -> str:
 def check_offset(where: str, factor: int, offset: Any) -> None:
     """An offset is less than the factor that it is a remainder of."""
     if isinstance(offset, bool) or not isinstance(offset, int) or not 0 <= offset < factor:
-        raise ScheduleError(f"{where}: the offset {offset!r} is none of 0 to {factor - 1}, the remainders of {factor}")
+        raise ScheduleError(
+            f"{where}: the offset {offset!r} is none of 0 to {factor - 1}, the remainders of {factor}"
+        )
 
 
 def check_no_vector(where: str, nest: StageNest) -> None:

@@ -139,7 +139,9 @@ class _Printer:
         rolling = "".join(f", {nest.stage.axes[dim].name} modulo {size}" for dim, size in folds.items())
         names = nest.layout or tuple(axis.name for axis in nest.stage.axes)
         steps = dict(zip(names, self.steps.get(nest.name) or (), strict=False))
-        rows = "".join(f", a step of {shown(a.dimension)} is {steps[a.dimension]} elements" for a in nest.align)
+        rows = "".join(
+            f", a step of {shown(a.dimension)} is {steps[a.dimension]} elements" for a in nest.align
+        )
         return f"buffer {nest.name}: {kinds}{dims} {nest.scope}{layout}{rolling}{rows}"
 
     def loops(self, nest: StageNest, position: int, depth: int) -> Iterator[str]:

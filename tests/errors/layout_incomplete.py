@@ -1,5 +1,5 @@
 # ScheduleError
-# transform_layout B_global: 'jo ji' leaves out k; all loops of B_global are needed
+# transform_layout B_global: 'jo ji' leaves out k; all loops over the elements of B_global are needed
 
 from tests.sched.workloads import matmul
 

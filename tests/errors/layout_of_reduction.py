@@ -1,5 +1,5 @@
 # ScheduleError
-# transform_layout acc: acc reduces over k, so its loops are not its elements; cache_write it, and lay out the copy
+# transform_layout acc: k is a loop of the reduction, which goes through the terms of one element; leave it out
 
 from tests.sched.workloads import dense_apart
 

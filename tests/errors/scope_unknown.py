@@ -1,6 +1,6 @@
 # ScheduleError
-# cache_read B: the scope 'register' is unknown; it is one of 'global', 'local', 'shared'
+# set_scope b: the scope 'texture' is unknown; it is one of 'global', 'local', 'shared'
 
-from tests.sched.workloads import matmul
+from tests.sched.workloads import chain
 
-matmul(500, 300, 200).schedule().cache_read("B", "register")
+chain(7, 12).schedule().set_scope("b", "texture")

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import loopwright as lw
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.scheduling.address import shown
-from loopwright.sched.scheduling.nest import StageNest
+from loopwright.sched.scheduling.directives.caching import copied_axes
+from loopwright.sched.scheduling.nest import Nests, StageNest
 from loopwright.sched.scheduling.schedule import Schedule
 
 T = TypeVar("T")
@@ -21,7 +22,8 @@ TAILS = ("auto", "auto", "guard", "peel", "pad")
 KINDS = (
     "split", "split", "split", "tile", "fuse", "fuse", "reorder", "reorder", "vectorize", "vectorize", "parallel", "unroll",
     "compute_at", "compute_at", "compute_at", "reverse_compute_at", "reverse_compute_at", "compute_inline", "compute_root",
-    "cache_read", "cache_read", "cache_write", "clone", "transform_layout", "rfactor", "rfactor",
+    "cache_read", "cache_read", "cache_write", "clone", "transform_layout", "transform_layout", "rfactor", "rfactor",
+    "storage_align", "set_scope",
     "store_at", "store_root",
 )  # fmt: skip
 
@@ -95,12 +97,37 @@ def propose(
         case "rfactor":
             return kind, ((choose(loops),), {"name": f"F{number}"})
         case "transform_layout":
-            return kind, ((nest.name, _shuffled(nest, choose)), {})
+            inputs = [name for name in (t.name for t in nests.inputs) if nests.consumers(name)]
+            if choose((True, False, False)) and inputs:
+                return kind, (_input_layout(nests, choose(inputs), choose), {"name": f"L{number}"})
+            order = [name for name in _shuffled(nest, choose) if name in _spatial(nest)]
+            return kind, ((nest.name, order), {})
+        case "storage_align":
+            dims = [axis.name for axis in nest.stage.axes] + _spatial(nest)
+            factor = choose(FACTORS)
+            return kind, ((nest.name, choose(dims or [""]), factor, choose(range(factor))), {})
+        case "set_scope":
+            return kind, ((nest.name, choose(("local", "global", "shared"))), {})
     return kind, ((nest.name,), {})
 
 
 def _loops(nests: Sequence[StageNest]) -> list[str]:
     return [f"{nest.name}.{shown(loop.name)}" for nest in nests for loop in nest.loops]
+
+
+def _spatial(nest: StageNest) -> list[str]:
+    return [shown(loop.name) for loop in nest.loops if not loop.reduce]
+
+
+def _input_layout(nests: Nests, name: str, choose: Choose) -> tuple[str, list[str]]:
+    words: list[str] = []
+    for axis in copied_axes(nests, name):
+        factor = choose(FACTORS)
+        words += choose(([axis], [f"{axis}//{factor}", f"{axis}%{factor}"]))
+    order = []
+    while words:
+        order.append(words.pop(choose(range(len(words)))))
+    return name, order
 
 
 def _shuffled(nest: StageNest, choose: Choose) -> list[str]:

@@ -102,6 +102,16 @@ NESTS: dict[str, Callable[[], Schedule]] = {
         .compute_at("part", "C.j")
         .parallel("C.i")
     ),
+    "laid out": lambda: (
+        matmul(500, 300, 200)
+        .schedule()
+        .transform_layout("B", "j//32 k j%32")
+        .split("C.j", ("jo", "ji"), 32)
+        .reorder("C", "jo k i ji")
+        .transform_layout("C", "jo i ji")
+        .storage_align("C", "jo", 4096, 64)
+        .set_scope("B_packed", "local")
+    ),
     "tensorized": lambda: packed_pairs(product(13, 43, 22), 8, 2).tensorize("C.ji", "avx2.dot8x2.i8"),
     "tuples": lambda: (
         summary(64, 100)

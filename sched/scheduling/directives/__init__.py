@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -139,4 +140,6 @@ def _joined(name: str, value: Any) -> Any:
         return value
     if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
         return " ".join(value)
-    return " ".join(value.replace(",", " ").split()) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    return " ".join(re.sub(r"\s*(//|%)\s*", r"\1", value).replace(",", " ").split())

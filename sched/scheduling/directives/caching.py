@@ -91,6 +91,15 @@ def _plain_copy(source: Tensor, axes: tuple[Axis, ...], name: str) -> Stage:
     return Stage(name, axes, bodies, None, dtypes)
 
 
+def copied_axes(nests: Nests, tensor: str) -> list[str]:
+    """The names of the axes that a copy of a tensor has."""
+    source = nests.tensor(tensor)
+    reading = readers(nests, tensor)
+    if source is None or not reading:
+        return []
+    return [axis.name for axis in _copy_axes(source, nests.stages[reading[0]].stage)]
+
+
 def _copy_axes(source: Tensor, consumer: Stage) -> tuple[Axis, ...]:
     """Axes named like the loops that index the tensor where it is read plainly: ``B[k, j]`` gives ``k, j``."""
     first = next(

@@ -15,7 +15,9 @@ from loopwright.sched.scheduling.nest import Nests, Place
 _PIECE = re.compile(r"([A-Za-z_]\w*)(?:(//|%)([1-9][0-9]*))?\Z")
 
 
-def transform_layout(nests: Nests, stage: str, order: str | tuple[str, ...], name: str | None = None) -> Nests:
+def transform_layout(
+    nests: Nests, stage: str, order: str | tuple[str, ...], name: str | None = None
+) -> Nests:
     """Store a stage's elements in the order of its loops ``order``, outermost first: packing.
 
     The caller's arrays stay as they are. Of an output, the stage is computed into a buffer of that layout, and a new

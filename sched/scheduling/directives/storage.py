@@ -24,7 +24,9 @@ def set_scope(nests: Nests, stage: str, scope: Any) -> Nests:
     checks.check_scope(where, scope)
     nest = find_stage(nests, stage, where)
     checks.check_not_inline(where, nest)
-    checks.check_not_output(where, nests, nest, "and lies where the caller says; cache_write gives it a buffer")
+    checks.check_not_output(
+        where, nests, nest, "and lies where the caller says; cache_write gives it a buffer"
+    )
     return nests.with_stage(nest.with_(scope=scope))
 
 
@@ -45,7 +47,9 @@ def storage_align(nests: Nests, stage: str, axis: str, factor: int, offset: int 
     where = f"storage_align {stage}"
     nest = find_stage(nests, stage, where)
     checks.check_not_inline(where, nest)
-    checks.check_not_output(where, nests, nest, "and is stored as the caller expects; cache_write gives it a buffer")
+    checks.check_not_output(
+        where, nests, nest, "and is stored as the caller expects; cache_write gives it a buffer"
+    )
     checks.check_number(where, "factor", factor, checks.MOST_ITERATIONS)
     checks_rewrite.check_offset(where, factor, offset)
     name = checks_rewrite.check_dimension(where, nest, axis)
