@@ -91,8 +91,8 @@ def check_new_stage(where: str, nests: Nests, name: Any) -> None:
         )
 
 
-def check_order(where: str, nest: StageNest, order: Any, whole: bool = False) -> tuple[str, ...]:
-    """An order names loops of the stage, each once (``whole``: all of them); returns them."""
+def check_order(where: str, nest: StageNest, order: Any) -> tuple[str, ...]:
+    """An order names loops of the stage, each once; returns them."""
     if isinstance(order, str):
         order = tuple(order.replace(",", " ").split())
     if not isinstance(order, tuple) or not all(isinstance(name, str) for name in order) or not order:
@@ -110,11 +110,6 @@ def check_order(where: str, nest: StageNest, order: Any, whole: bool = False) ->
     for name in order:
         if order.count(name) > 1:
             raise ScheduleError(f"{where}: the loop {name} stands twice in {' '.join(order)!r}")
-    missing = [name for name in loops if name not in order]
-    if whole and missing:
-        raise ScheduleError(
-            f"{where}: {' '.join(order)!r} leaves out {', '.join(missing)}; all loops of {nest.name} are needed"
-        )
     return tuple(own[name] for name in order)
 
 

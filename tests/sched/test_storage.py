@@ -10,6 +10,7 @@ import loopwright as lw
 from loopwright.sched.lowering.loopnest import build
 from loopwright.sched.lowering.stmt import Alloc, Buffer, walk_statements
 from loopwright.sched.scheduling.schedule import Schedule
+from tests.sched.tuple_workloads import halves
 from tests.sched.workloads import blur, check_kernel, conv, dense, dense_apart, matmul, softmax, turned
 
 
@@ -51,6 +52,12 @@ def test_the_layout_of_an_output(size: tuple[int, int, int]) -> None:
     assert "back" in named.nests.stages
     computes(named)
     computes(turned(6, 9).schedule().transform_layout("v", "j i"))
+
+
+def test_the_layout_of_outputs_that_are_tuples() -> None:
+    schedule = halves(6, 11).schedule().transform_layout("ends", "j i")
+    assert buffer(schedule, "ends.0").dims == (11, 6)
+    computes(schedule)
 
 
 @pytest.mark.parametrize("size", [(9, 18, 6), (16, 32, 8), (1, 5, 3), (4, 5, 0)])
