@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from loopwright.sched import dtypes
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.reference import Expected
 from loopwright.sched.reference.inputs import random_inputs
@@ -41,7 +42,7 @@ class Judge:
             C: 2 of 2 elements differ; worst at [1]: -3 instead of 2
         """
         for output, wanted in zip(outputs, self.values, strict=True):
-            if np.issubdtype(output.dtype, np.inexact):
+            if dtypes.is_float(output.dtype.name):
                 output.fill(np.nan)
             else:
                 np.invert(wanted, out=output)
@@ -56,7 +57,7 @@ class Judge:
     def save(self, folder: Path) -> None:
         """Write what :meth:`load` reads."""
         for nth, (value, slack) in enumerate(zip(self.values, self.expected.slacks, strict=True)):
-            np.save(folder / f"wanted{nth}.npy", value)
+            _save(folder / f"wanted{nth}.npy", value)
             if slack is not None and slack.any():
                 np.save(folder / f"slack{nth}.npy", slack)
 
@@ -64,7 +65,9 @@ class Judge:
     def load(cls, work: Workload, folder: Path) -> Judge:
         """Restore a judge of ``work``'s candidates."""
         names = tuple(stage.name for stage in work.outputs)
-        values = tuple(np.load(folder / f"wanted{nth}.npy") for nth in range(len(names)))
+        values = tuple(
+            _load(folder / f"wanted{nth}.npy", stage.dtype) for nth, stage in enumerate(work.outputs)
+        )
         slacks = []
         for nth, value in enumerate(values):
             path = folder / f"slack{nth}.npy"
@@ -83,9 +86,25 @@ def _agrees(got: Array, wanted: Array, slack: Array | None) -> bool:
     a, b, s = flat
     with np.errstate(all="ignore"):
         return all(
-            bool((np.abs(a[n : n + CHUNK] - b[n : n + CHUNK]) <= s[n : n + CHUNK]).all())
+            bool((_distance(a[n : n + CHUNK], b[n : n + CHUNK]) <= s[n : n + CHUNK]).all())
             for n in range(0, a.size, CHUNK)
         )
+
+
+def _distance(a: Array, b: Array) -> Array:
+    if a.dtype.name in dtypes.NARROW:
+        a, b = a.astype(np.float32), b.astype(np.float32)
+    return np.abs(a - b)
+
+
+def _save(path: Path, array: Array) -> None:
+    """Write an array; NumPy's file format knows no narrow floats, they go as their bits."""
+    np.save(path, array.view(dtypes.stored(array.dtype.name)))
+
+
+def _load(path: Path, dtype: str) -> Array:
+    """Read what :func:`_save` wrote."""
+    return np.load(path).view(dtypes.numpy_dtype(dtype))
 
 
 class Guarded:
@@ -116,10 +135,10 @@ def prepare(work: Workload, folder: Path, seed: int = 0) -> None:
     """Write input arrays for ``work`` into ``folder``, and what the reference makes of them."""
     inputs = random_inputs(work, seed)
     for nth, array in enumerate(inputs):
-        np.save(folder / f"input{nth}.npy", array)
+        _save(folder / f"input{nth}.npy", array)
     Judge(Expected.of(work, inputs)).save(folder)
 
 
 def load_inputs(work: Workload, folder: Path) -> list[Array]:
     """The input arrays that :func:`prepare` wrote, in memory of NumPy's own, aligned as a user's arrays would be."""
-    return [np.load(folder / f"input{nth}.npy") for nth in range(len(work.inputs))]
+    return [_load(folder / f"input{nth}.npy", tensor.dtype) for nth, tensor in enumerate(work.inputs)]

@@ -11,7 +11,7 @@ from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language import mathfns
 from loopwright.sched.language.builders import max
 from loopwright.sched.language.expr import Expr
-from loopwright.sched.reference.points import Array
+from loopwright.sched.reference.numbers import Array
 
 SQRT_HALF = math.sqrt(0.5)
 # Hendrycks and Gimpel, "Gaussian Error Linear Units", arXiv:1606.08415

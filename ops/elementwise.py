@@ -10,7 +10,7 @@ from loopwright.sched.language.builders import cast, compute, input
 from loopwright.sched.language.expr import Expr
 from loopwright.sched.language.operator import operator
 from loopwright.sched.language.stage import Stage
-from loopwright.sched.reference.points import Array
+from loopwright.sched.reference.numbers import Array
 
 
 @operator(numpy=np.add)

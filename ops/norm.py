@@ -10,7 +10,7 @@ from loopwright.sched.language.expr import Expr
 from loopwright.sched.language.mathfns import rsqrt
 from loopwright.sched.language.operator import operator
 from loopwright.sched.language.stage import Stage
-from loopwright.sched.reference.points import Array
+from loopwright.sched.reference.numbers import Array
 
 
 def layer_norm_numpy(x: Array, gamma: Array, beta: Array, *, eps: float, dtype: str) -> Array:

@@ -9,7 +9,7 @@ from loopwright.sched.language.builders import compute, input, max, min, reduce_
 from loopwright.sched.language.mathfns import sqrt
 from loopwright.sched.language.operator import operator
 from loopwright.sched.language.stage import Stage
-from loopwright.sched.reference.points import Array
+from loopwright.sched.reference.numbers import Array
 
 
 def row_sum_numpy(x: Array, *, dtype: str) -> Array:

@@ -9,7 +9,7 @@ from loopwright.sched.language.builders import cast, compute, input, max, reduce
 from loopwright.sched.language.mathfns import exp, log
 from loopwright.sched.language.operator import operator
 from loopwright.sched.language.stage import Stage
-from loopwright.sched.reference.points import Array
+from loopwright.sched.reference.numbers import Array
 
 
 def softmax_numpy(x: Array, *, dtype: str) -> Array:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from loopwright.sched.errors import DefinitionError
+from loopwright.sched.formats import FORMATS
 
-FLOATS = ("float16", "float32", "float64")
+NARROW = tuple(FORMATS)  # bfloat16 and the 8-bit floats: NumPy has them from the package ml_dtypes
+FLOATS = ("float16", "float32", "float64", *NARROW)
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = SIGNED + UNSIGNED
@@ -15,6 +19,7 @@ ALL = (*FLOATS, *INTEGERS, "bool")
 # Sums of narrow types would lose digits or wrap at once; they accumulate in the wider type beside them.
 ACCUMULATORS = {
     "float16": "float32",
+    **dict.fromkeys(NARROW, "float32"),
     "int8": "int32",
     "int16": "int32",
     "uint8": "uint32",
@@ -50,12 +55,41 @@ def is_integer(dtype: str) -> bool:
 
 def itemsize(dtype: str) -> int:
     """Bytes of one element."""
-    return int(np.dtype(dtype).itemsize)
+    return FORMATS[dtype].bits // 8 if dtype in FORMATS else int(np.dtype(dtype).itemsize)
+
+
+def stored(dtype: str) -> str:
+    """The type whose elements a kernel's memory holds: the narrow floats lie there as plain bits."""
+    return f"uint{FORMATS[dtype].bits}" if dtype in FORMATS else dtype
+
+
+def numpy_dtype(dtype: str) -> np.dtype[Any]:
+    """The NumPy dtype of an element type. ``ml_dtypes``, which knows the narrow floats, is imported only for them."""
+    if dtype not in FORMATS:
+        return np.dtype(dtype)
+    import ml_dtypes
+
+    return np.dtype(getattr(ml_dtypes, dtype))
 
 
 def promote(a: str, b: str) -> str:
-    """The common type of two elements, by NumPy's rules (``int32`` with ``float32`` is ``float64``)."""
-    return a if a == b else np.promote_types(a, b).name
+    """The common type of two elements, by NumPy's rules (``int32`` with ``float32`` is ``float64``).
+
+    A narrow float goes with the types that ``ml_dtypes`` lets it go with, as far as no digit is lost.
+
+    Raises:
+        DefinitionError: a narrow float beside a type that neither of them can turn into.
+    """
+    if a == b:
+        return a
+    if a not in FORMATS and b not in FORMATS:
+        return np.promote_types(a, b).name
+    narrow, other = (a, b) if a in FORMATS else (b, a)
+    if other in ("float32", "float64"):
+        return other
+    if other == "bool" or (narrow == "bfloat16" and other in ("int8", "uint8")):
+        return narrow
+    raise DefinitionError(f"{a} and {b} have no common type; cast one of them, for example to float32")
 
 
 def accumulator(dtype: str) -> str:
@@ -67,7 +101,14 @@ def limits(dtype: str) -> tuple[int | float, int | float]:
     """The least and greatest value of ``dtype``: the identities of max and min."""
     if dtype == "bool":
         return 0, 1
+    if dtype in FORMATS and not FORMATS[dtype].infinities:
+        return -FORMATS[dtype].greatest, FORMATS[dtype].greatest
     if is_float(dtype):
         return float("-inf"), float("inf")
     info = np.iinfo(dtype)
     return int(info.min), int(info.max)
+
+
+def greatest(dtype: str) -> float:
+    """The greatest finite number of a float type."""
+    return FORMATS[dtype].greatest if dtype in FORMATS else float(np.finfo(dtype).max)

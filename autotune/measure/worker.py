@@ -57,8 +57,10 @@ class Loaded:
 
     @property
     def arguments(self) -> list[Any]:
-        """What the compiled function is called with."""
-        return [*self.inputs, *self.outputs]
+        """What the compiled function is called with; NumPy shares narrow floats only as their bits."""
+        from loopwright.sched.dtypes import stored
+
+        return [array.view(stored(array.dtype.name)) for array in (*self.inputs, *self.outputs)]
 
 
 class Worker:

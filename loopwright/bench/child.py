@@ -17,9 +17,11 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from loopwright.sched.dtypes import numpy_dtype
 from loopwright.sched.errors import LoopwrightError
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.reference.inputs import random_inputs
+from loopwright.sched.reference.numbers import plain
 
 LEAST_CALLS = 3
 LEAST_WARM_UP = 0.005
@@ -84,7 +86,7 @@ class Contenders:
         """Write what a contender computes, for others to compare with."""
         got = self.calls[name]()
         arrays = got if isinstance(got, tuple) else (got,)
-        np.savez(path, *(np.asarray(array) for array in arrays))
+        np.savez(path, *(plain(np.asarray(array)) for array in arrays))
         return {}
 
 
@@ -100,7 +102,7 @@ def _numpy_call(function: Callable[..., Any], arrays: list[np.ndarray], work: Wo
     except (TypeError, ValueError):
         takes_out = False
     if takes_out and len(work.outputs) == 1:
-        out = np.empty(work.outputs[0].shape, work.outputs[0].dtype)
+        out = np.empty(work.outputs[0].shape, numpy_dtype(work.outputs[0].dtype))
         return lambda: function(*arrays, out=out)
     return lambda: function(*arrays)
 

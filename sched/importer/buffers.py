@@ -18,7 +18,7 @@ def dtype_of(thing: Any, where: str) -> str:
 
 
 def known_dtype(dtype: str, where: str) -> str:
-    """``dtype`` if we compute with it; vectors, bfloat16, float8 and handles are refused by name."""
+    """``dtype`` if we compute with it; vectors, and types that we do not compute with, are refused by name."""
     if dtype in dtypes.ALL:
         return dtype
     try:

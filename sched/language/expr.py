@@ -72,7 +72,7 @@ def constant(value: int | float | bool, dtype: str, where: str = "constant") -> 
     if dtypes.is_float(dtype):
         if not _fits(value, dtype):
             raise DefinitionError(f"{where}: {value!r} is too large for {dtype}")
-        return Const(float(np.dtype(dtype).type(value)), dtype)
+        return Const(float(dtypes.numpy_dtype(dtype).type(value)), dtype)
     if isinstance(value, float) and not math.isfinite(value):
         raise DefinitionError(f"{where}: {value!r} is no {dtype}")
     whole, (least, greatest) = int(value), dtypes.limits(dtype)
@@ -86,8 +86,9 @@ def _fits(value: int | float | bool, dtype: str) -> bool:
     if isinstance(value, bool):
         return True
     if dtypes.is_float(dtype):
-        special = isinstance(value, float) and not math.isfinite(value)
-        return special or abs(value) <= int(np.finfo(dtype).max)
+        if isinstance(value, float) and not math.isfinite(value):
+            return math.isnan(value) or math.isinf(dtypes.limits(dtype)[1])
+        return abs(value) <= dtypes.greatest(dtype)
     low, high = dtypes.limits(dtype)
     return isinstance(value, int) and dtype != "bool" and low <= value <= high
 

@@ -7,16 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 from tvm import tirx
+from tvm.ir.expr import TensorLoad
 from tvm.tirx import AllocBuffer, BufferLoad, BufferStore, For, ForKind, IfThenElse, PrimFunc, SeqStmt
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import BuildError
+from loopwright.sched.formats import FORMATS
 from loopwright.sched.intrinsics.flat import strides_of
 from loopwright.sched.language.expr import Axis, Binary, Call, Cast, Const, Expr, Load, Select, Unary
-from loopwright.sched.language.interval import index_range
-from loopwright.sched.lowering import integers, stmt
+from loopwright.sched.lowering import floats, integers, narrow, stmt
 from loopwright.sched.lowering.affine import number, plus, simplify, times
 from loopwright.sched.lowering.microcode import microcode
+from loopwright.sched.lowering.ranges import Ranges
+from loopwright.sched.lowering.sharing import repeated
 
 KINDS = {
     "serial": ForKind.SERIAL,
@@ -57,6 +60,13 @@ class _Emitter:
     def __init__(self) -> None:
         self.buffers: dict[int, Any] = {}
         self.values: dict[int, Any] = {}
+        self.ranges = Ranges()
+        # Of the expression at work: the nodes that occur several times, and what those computed so far are.
+        self.repeated: set[int] = set()
+        self.known: dict[int, Any] = {}
+        # Of the statement at work: the stores that hold such values; and the vector loop it is in, with its length.
+        self.held: list[Any] = []
+        self.lanes: tuple[Any, int] = (tirx.const(0, "int32"), 1)
 
     def program(self, program: stmt.Program) -> PrimFunc:
         """The whole function."""
@@ -71,8 +81,8 @@ class _Emitter:
             raise BuildError(
                 f"{buffer.name} has {buffer.elements} elements; a kernel can index at most {MOST_ELEMENTS}"
             )
-        name = buffer.name.replace(".", "_")
-        made = tirx.decl_buffer((buffer.elements,), buffer.dtype, name, data_alignment=alignment)
+        name, kind = buffer.name.replace(".", "_"), dtypes.stored(buffer.dtype)
+        made = tirx.decl_buffer((buffer.elements,), kind, name, data_alignment=alignment)
         self.buffers[id(buffer)] = made
         return made
 
@@ -84,24 +94,39 @@ class _Emitter:
 
     def statement(self, s: stmt.Stmt) -> Any:
         """A statement in TensorIR."""
+        parts = self.parts(s)
+        return SeqStmt(parts) if len(parts) > 1 else parts[0] if parts else tirx.Evaluate(0)
+
+    def parts(self, s: stmt.Stmt) -> list[Any]:
+        """A statement as a row of TensorIR's: before it stand the stores that hold what is used several times in it."""
+        if isinstance(s, stmt.Seq):
+            return [made for part in s.body for made in self.parts(part)]
+        outside, self.held = self.held, []
+        made = self.alone(s)
+        before, self.held = self.held, outside
+        return [*before, made]
+
+    def alone(self, s: stmt.Stmt) -> Any:
+        """One statement, without what stands before it."""
         match s:
-            case stmt.Seq():
-                parts = [self.statement(part) for part in s.body]
-                return SeqStmt(parts) if len(parts) > 1 else parts[0] if parts else tirx.Evaluate(0)
             case stmt.For():
                 var = tirx.Var(s.var.name.replace(".", "_"), "int32")
                 self.values[id(s.var)] = var
-                return For(var, 0, s.extent, KINDS[s.kind], self.statement(s.body))
+                outside = self.lanes
+                self.lanes = (var, s.extent) if s.kind == "vectorize" else outside
+                body = self.statement(s.body)
+                self.lanes = outside
+                return For(var, 0, s.extent, KINDS[s.kind], body)
             case stmt.Let():
-                self.values[id(s.var)] = self.expr(s.value)
+                self.values[id(s.var)] = self.whole(s.value)
                 return self.statement(s.body)
             case stmt.Bind():
-                bound = tirx.Var(s.var.name, s.var.dtype)
+                bound = tirx.Var(s.var.name, _computed(s.var.dtype))
                 self.values[id(s.var)] = bound
-                return tirx.Bind(bound, self.expr(s.value))
+                return tirx.Bind(bound, self.whole(s.value))
             case stmt.If():
                 otherwise = None if s.otherwise is None else self.statement(s.otherwise)
-                return IfThenElse(self.expr(s.cond), self.statement(s.then), otherwise)
+                return IfThenElse(self.whole(s.cond), self.statement(s.then), otherwise)
             case stmt.Alloc():
                 dims = tuple(max(1, size) for size in s.buffer.dims)
                 roomy = replace(s.buffer, dims=dims)
@@ -115,36 +140,86 @@ class _Emitter:
                 return microcode(s, self.element)
             case stmt.Store():
                 buffer, place = self.element(s.buffer, s.indices)
-                return BufferStore(buffer, self.expr(s.value), place)
+                return BufferStore(buffer, self.whole(s.value, stored=True), place)
         raise AssertionError(f"no TensorIR for {type(s).__name__}")
 
     # --- expressions --------------------------------------------------------------------------------------------
 
+    def whole(self, e: Expr, stored: bool = False) -> Any:
+        """A complete expression in TensorIR, what occurs several times in it computed once; ``stored``: as memory holds it."""
+        outside = self.repeated, self.known
+        self.repeated, self.known = repeated(e), {}
+        value = self.code(e) if stored and e.dtype in dtypes.NARROW else self.expr(e)
+        self.repeated, self.known = outside
+        return value
+
+    def hold(self, value: Any) -> Any:
+        """A value that is used several times, computed once.
+
+        It goes through a variable in memory, which LLVM turns into a register. TVM's own ``Let`` is of no use here: its
+        analyzer puts values in place of variables, and their sizes multiply.
+        """
+        if isinstance(value, (tirx.Var, tirx.IntImm, tirx.FloatImm, TensorLoad)):
+            return value
+        lane, count = self.lanes
+        place = tirx.decl_buffer((count,), str(value.ty.dtype), "held", data_alignment=VECTOR_ALIGNMENT)
+        self.held += [AllocBuffer(place), BufferStore(place, value, [lane])]
+        return BufferLoad(place, [lane])
+
     def expr(self, e: Expr) -> Any:
-        """An expression in TensorIR."""
+        """A part of an expression in TensorIR. A narrow float is the float32 of its value."""
+        if id(e) not in self.repeated:
+            return self.rounded(e)
+        if id(e) not in self.known:
+            self.known[id(e)] = self.hold(self.rounded(e))
+        return self.known[id(e)]
+
+    def rounded(self, e: Expr) -> Any:
+        """A node's value; of a narrow float, what float32 made of it is rounded to a number that it has."""
+        if e.dtype not in dtypes.NARROW or isinstance(e, (Const, Select)) or _exact(e):
+            return self.node(e)
+        return narrow.decoded(self.code(e), e.dtype)
+
+    def code(self, e: Expr) -> Any:
+        """A narrow float's bits; those that are only moved are not looked at."""
+        match e:
+            case Load():
+                return self.load(e)
+            case Select():
+                return tirx.Select(self.expr(e.cond), self.code(e.a), self.code(e.b))
+        value = self.expr(e) if id(e) in self.repeated or isinstance(e, Const) else self.node(e)
+        return narrow.encoded(self.hold(value), e.dtype)
+
+    def load(self, e: Load) -> Any:
+        """An element as it lies in memory."""
+        assert isinstance(e.tensor, stmt.Buffer)
+        return BufferLoad(*self.element(e.tensor, e.indices))
+
+    def node(self, e: Expr) -> Any:
+        """A node in TensorIR; of a narrow float, computed in float32 and not rounded yet."""
+        kind = _computed(e.dtype)
         match e:
             case Const():
-                return tirx.const(e.value, e.dtype)
+                return tirx.const(e.value, kind)
             case Axis() | stmt.Variable():
                 return self.values[id(e)]
             case Load():
-                assert isinstance(e.tensor, stmt.Buffer)
-                return BufferLoad(*self.element(e.tensor, e.indices))
+                return self.load(e)
             case Binary():
                 return self.binary(e)
             case Unary():
                 a = self.expr(e.a)
                 if e.op == "neg":
                     integer = dtypes.is_integer(e.dtype)
-                    return integers.negated(a, e.dtype) if integer else tirx.Mul(a, tirx.const(-1, e.dtype))
+                    return integers.negated(a, e.dtype) if integer else tirx.Mul(a, tirx.const(-1, kind))
                 return tirx.Not(a) if e.op == "not" else tirx.bitwise_not(a)
             case Call(fn="abs") if dtypes.is_integer(e.dtype):
-                a = self.expr(e.args[0])
+                a = self.hold(self.expr(e.args[0]))
                 return tirx.Select(tirx.LT(a, tirx.const(0, e.dtype)), integers.negated(a, e.dtype), a)
             case Call():
-                return self.call(e.fn, self.expr(e.args[0]), e.dtype)
+                return self.call(e.fn, self.expr(e.args[0]), kind)
             case Cast():
-                return self.cast(self.expr(e.value), e.value.dtype, e.dtype)
+                return self.cast(e)
             case Select():
                 return tirx.Select(self.expr(e.cond), self.expr(e.a), self.expr(e.b))
         raise AssertionError(f"no TensorIR for {type(e).__name__}")
@@ -158,18 +233,28 @@ class _Emitter:
             return tirx.call_pure_extern(dtype, fn + ("f" if dtype == "float32" else ""), a)
         return getattr(tirx, FUNCTIONS.get(fn, fn))(a)
 
-    @staticmethod
-    def cast(value: Any, source: str, dtype: str) -> Any:
+    def cast(self, e: Cast) -> Any:
         """A conversion; to bool it asks whether the value is not zero."""
-        if dtype == "bool":
+        value, source, kind = self.expr(e.value), _computed(e.value.dtype), _computed(e.dtype)
+        if kind == "bool":
             return tirx.Not(tirx.EQ(value, tirx.const(0, source)))
-        return tirx.Cast(dtype, value)
+        if source == kind:
+            return value
+        if not (dtypes.is_float(source) and dtypes.is_integer(kind)):
+            return tirx.Cast(kind, value)
+        if source == "float16":  # its greatest number is smaller than most limits
+            value, source = tirx.Cast("float32", value), "float32"
+        return floats.to_integer(self.hold(value), source, kind, self.ranges(e.value))
 
     def binary(self, e: Binary) -> Any:
         """A binary operation; on integers with the meaning of :mod:`loopwright.sched.lowering.integers`."""
         a, b = self.expr(e.a), self.expr(e.b)
         integer = dtypes.is_integer(e.dtype)
-        if integer and e.op in integers.OPERATIONS and not _fits(e):
+        if e.op in ("min", "max") and dtypes.is_float(e.dtype):
+            return floats.extreme(
+                e.op, self.hold(a), self.hold(b), (self.ranges(e.a).nan, self.ranges(e.b).nan)
+            )
+        if integer and e.op in integers.OPERATIONS and not self.ranges.fits(e):
             return integers.wrapped(e.op, a, b, e.dtype)
         if e.op == "ne":  # TVM's own is false where either is NaN
             return tirx.Not(tirx.EQ(a, b))
@@ -202,7 +287,14 @@ def _place(buffer: stmt.Buffer) -> dict[str, Any]:
     return {"disable_lower_builtin": tirx.const(True, "bool")} if small else {}
 
 
-def _fits(e: Binary) -> bool:
-    """Whether an operation is known not to overflow, as index arithmetic is."""
-    span, (low, high) = index_range(e), dtypes.limits(e.dtype)
-    return span is not None and low <= span[0] and span[1] <= high
+def _computed(dtype: str) -> str:
+    """The type that values of a dtype are computed in."""
+    return "float32" if dtype in dtypes.NARROW else dtype
+
+
+def _exact(e: Expr) -> bool:
+    """Whether an operation on narrow floats gives one of them, with nothing to round."""
+    if isinstance(e, (Binary, stmt.Variable)):
+        return isinstance(e, stmt.Variable) or e.op in ("min", "max")
+    # A format without a negative zero has none to negate either.
+    return isinstance(e, Unary) and FORMATS[e.dtype].zeros

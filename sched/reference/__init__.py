@@ -10,8 +10,10 @@ What it computes, where the language leaves a choice:
 - ``//`` and ``%`` round toward minus infinity: on floats ``a // b`` is ``floor(a / b)`` and ``a % b`` is
   ``a - floor(a / b) * b``; on integers, by zero, both are 0. A shift by the width of the type or more, or by a negative
   number, leaves 0 or the sign.
-- A cast of a float to an integer drops its fraction; if that does not fit, or of NaN, the value is unspecified.
-- min and max of NaN are unspecified: a kernel compares and selects.
+- A cast of a float to an integer drops its fraction; what does not fit becomes the nearest there is, and NaN 0.
+- min and max are NaN where an operand is, also over reduction axes, in any order. Of -0.0 and 0.0 they give either.
+- bfloat16 and the 8-bit floats are computed in float32 and rounded after each operation; float64 and integers go to them
+  through float32, as in ``ml_dtypes``.
 """
 
 from __future__ import annotations
@@ -22,11 +24,13 @@ from typing import Any
 
 import numpy as np
 
+from loopwright.sched import dtypes
 from loopwright.sched.errors import ArgumentError, ArgumentTypeError
 from loopwright.sched.language.stage import origin
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.reference.inputs import random_inputs
-from loopwright.sched.reference.points import Array, Value
+from loopwright.sched.reference.numbers import Array
+from loopwright.sched.reference.points import Value
 from loopwright.sched.reference.stages import StageEvaluator
 
 __all__ = ["Expected", "check_arrays", "evaluate", "matches", "random_inputs"]
@@ -57,7 +61,7 @@ def check_arrays(work: Workload, arrays: Sequence[Any]) -> list[Array]:
         raise ArgumentError(f"{work}: takes {len(work.inputs)} arrays ({names}), {len(arrays)} were given")
     found = [np.asarray(array) for array in arrays]
     for tensor, array in zip(work.inputs, found, strict=True):
-        if array.dtype != tensor.dtype:
+        if array.dtype != dtypes.numpy_dtype(tensor.dtype):
             raise ArgumentTypeError(
                 f"{work}: {tensor.name} is {tensor.dtype}, but the array given is {array.dtype}"
             )

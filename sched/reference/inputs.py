@@ -10,7 +10,7 @@ from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Binary, Call, Expr, Load, walk
 from loopwright.sched.language.stage import Input
 from loopwright.sched.language.workload import Workload, stage_exprs
-from loopwright.sched.reference.points import Array
+from loopwright.sched.reference.numbers import Array
 
 # Functions that have no value for negative arguments.
 POSITIVE = ("log", "log2", "log10", "sqrt", "rsqrt")
@@ -56,11 +56,11 @@ def _array(
         return np.asarray(rng.integers(0, 2, shape), bool)
     if limit is not None:
         top = limit if dtypes.is_float(dtype) else min(limit, int(dtypes.limits(dtype)[1]) + 1)
-        return np.asarray(rng.integers(0, max(1, top), shape), dtype)
+        return np.asarray(rng.integers(0, max(1, top), shape)).astype(dtypes.numpy_dtype(dtype))
     if dtypes.is_float(dtype):
         steps = np.rint(rng.standard_normal(shape, dtype=np.float32) * STEPS)
         steps = np.where(steps == 0, 1, np.abs(steps) if positive else steps)
-        return np.asarray(steps / STEPS, dtype)
+        return np.asarray(steps / STEPS).astype(dtypes.numpy_dtype(dtype))
     low, high = (0, 255) if dtype in dtypes.UNSIGNED else (-127, 127)
     numbers = rng.integers(low, high + 1, shape)
     return np.asarray(np.where(numbers == 0, 3, numbers) if divides else numbers, dtype)

@@ -10,14 +10,20 @@ import numpy as np
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Axis, Expr, Item, Load, Reduce, Reducer, structure, walk
-from loopwright.sched.reference.points import Array, Points, Value
+from loopwright.sched.reference.numbers import Array
+from loopwright.sched.reference.points import Points, Value
 from loopwright.sched.reference.tuples import Combiner
 
 SAMPLES = 12
 TRIPLES = 400
 FARTHEST = 1 << 12  # points beyond this many are not sampled
 # How far rounding may lead two ways of combining the same few numbers.
-TOLERANCE = {"float16": 2.0**-4, "float32": 2.0**-10, "float64": 2.0**-20}
+TOLERANCE = {
+    **dict.fromkeys(dtypes.NARROW, 1.0),
+    "float16": 2.0**-4,
+    "float32": 2.0**-10,
+    "float64": 2.0**-20,
+}
 
 Sample = tuple[Any, ...]
 Columns = tuple[Array, ...]  # of a number of samples: the components, each an array over the samples

@@ -7,7 +7,6 @@ is first-order running error analysis: each node adds its own rounding and passe
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
@@ -29,8 +28,19 @@ from loopwright.sched.language.expr import (
     children,
 )
 from loopwright.sched.language.interval import index_range
+from loopwright.sched.reference.numbers import (
+    BINARIES,
+    EXACT_FUNCTIONS,
+    FUNCTION_ULPS,
+    FUNCTIONS,
+    RELATIVE_FUNCTIONS,
+    Array,
+    floor_of,
+    plain,
+    to_integer,
+    unit,
+)
 
-Array = np.ndarray[Any, Any]
 Ranges = dict[Axis, tuple[int, int]]  # axis -> the part of it in the block, [start, stop)
 
 
@@ -39,51 +49,6 @@ class Value(NamedTuple):
 
     array: Array
     slack: Array | None = None
-
-
-_ERF = np.frompyfunc(math.erf, 1, 1)
-
-FUNCTIONS: dict[str, Callable[..., Array]] = {
-    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
-    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
-    "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "sqrt": np.sqrt, "abs": np.abs,
-    "floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc,
-    "erf": lambda x: np.asarray(_ERF(x), np.float64),
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-}  # fmt: skip
-EXACT_FUNCTIONS = ("abs", "floor", "ceil", "round", "trunc")
-# A good approximation of these is near in units of the last place; of the others also in absolute terms around a zero.
-RELATIVE_FUNCTIONS = ("exp", "exp2", "sqrt", "rsqrt", "cosh", "sigmoid")
-FUNCTION_ULPS = 16
-
-
-def _floordiv(a: Array, b: Array) -> Array:
-    """Floor division; of floats it is the floor of the rounded quotient, of integers by 0 it is 0."""
-    return np.floor(a / b) if a.dtype.kind == "f" else np.floor_divide(a, b)
-
-
-def _mod(a: Array, b: Array) -> Array:
-    return a - np.floor(a / b) * b if a.dtype.kind == "f" else np.mod(a, b)
-
-
-BINARIES: dict[str, Callable[..., Array]] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "floordiv": _floordiv, "mod": _mod,
-    "min": np.minimum, "max": np.maximum, "pow": np.power, "and": np.logical_and, "or": np.logical_or,
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-    "bitand": np.bitwise_and, "bitor": np.bitwise_or, "bitxor": np.bitwise_xor, "shl": np.left_shift, "shr": np.right_shift,
-}  # fmt: skip
-
-
-def unit(dtype: str) -> float:
-    """The distance from 1 to the next number: twice a rounding error, once for the kernel and once for the reference."""
-    return float(np.finfo(dtype).eps)
-
-
-def floor_of(dtype: str) -> float:
-    """Below this, numbers have lost digits or a kernel may flush them to zero."""
-    info = np.finfo(dtype)
-    return float(info.smallest_subnormal if dtype == "float16" else info.tiny)
 
 
 def affine(index: Expr) -> tuple[int, dict[Axis, int]] | None:
@@ -173,7 +138,7 @@ class Points:
         return Value(value.array.astype(np.float64), value.slack)
 
     def _const(self, expr: Const) -> Value:
-        return Value(np.full((1,) * len(self.position), expr.value, expr.dtype))
+        return Value(np.full((1,) * len(self.position), expr.value, dtypes.numpy_dtype(expr.dtype)))
 
     def _axis(self, expr: Axis) -> Value:
         start, stop = self.ranges[expr]
@@ -189,7 +154,7 @@ class Points:
     def _load(self, expr: Load) -> Value:
         stored = self.tensors[id(expr.tensor)][expr.part]
         if stored.array.size == 0:  # only a select can stand around this, and it takes the other side
-            return Value(np.zeros((1,) * len(self.position), expr.dtype))
+            return Value(np.zeros((1,) * len(self.position), dtypes.numpy_dtype(expr.dtype)))
         lines = [affine(index) for index in expr.indices]
         if all(line is not None for line in lines) and self._inside(expr):
             plain = [line for line in lines if line is not None]
@@ -214,7 +179,9 @@ class Points:
                 shape[at] = self.ranges[axis][1] - self.ranges[axis][0]
                 strides[at] += step * stride
         first = array[tuple(slice(at, at + 1) for at in start)]
-        return as_strided(first, tuple(shape), tuple(strides), writeable=False)
+        # as_strided goes by the letters of a dtype, which narrow floats have none of: it sees their bits.
+        bits = first.view(dtypes.stored(array.dtype.name))
+        return as_strided(bits, tuple(shape), tuple(strides), writeable=False).view(array.dtype)
 
     def _gather(self, expr: Load, stored: Value) -> Value:
         """Other indices are clamped into the tensor: the language's rule for indices that only the data knows."""
@@ -235,9 +202,9 @@ class Points:
 
     def _binary(self, expr: Binary) -> Value:
         a, b = self.value(expr.a), self.value(expr.b)
-        array = BINARIES[expr.op](a.array, b.array)
-        if expr.op not in ("and", "or") and array.dtype != expr.dtype:
-            array = array.astype(expr.dtype)
+        array = BINARIES[expr.op](plain(a.array), plain(b.array))
+        if expr.op not in ("and", "or"):
+            array = array.astype(dtypes.numpy_dtype(expr.dtype), copy=False)
         return Value(array, self._binary_slack(expr, a, b, array) if self.track else None)
 
     def _binary_slack(self, expr: Binary, a: Value, b: Value, array: Array) -> Array | None:
@@ -293,8 +260,8 @@ class Points:
 
     def _unary(self, expr: Unary) -> Value:
         a = self.value(expr.a)
-        array = {"neg": np.negative, "not": np.logical_not, "bitnot": np.invert}[expr.op](a.array)
-        return Value(array, a.slack)
+        array = {"neg": np.negative, "not": np.logical_not, "bitnot": np.invert}[expr.op](plain(a.array))
+        return Value(array.astype(a.array.dtype, copy=False), a.slack)
 
     def _call(self, expr: Call) -> Value:
         fn = FUNCTIONS[expr.fn]
@@ -303,22 +270,28 @@ class Points:
             return Value(fn(values[0].array), values[0].slack)
         (x,) = (v.array.astype(np.float64) for v in values)
         precise = fn(x)
-        array = precise.astype(expr.dtype)
+        array = precise.astype(dtypes.numpy_dtype(expr.dtype))
         if not self.track:
             return Value(array)
         slack = None if values[0].slack is None else _spread(fn, x, values[0].slack)
         if expr.fn not in EXACT_FUNCTIONS:
-            own = self._rounding(expr.dtype, array, FUNCTION_ULPS)
+            kind = "float32" if expr.dtype in dtypes.NARROW else expr.dtype
+            own = self._rounding(kind, array, FUNCTION_ULPS)
             assert own is not None
             if expr.fn not in RELATIVE_FUNCTIONS:
-                own = own + 4 * unit(expr.dtype) * np.minimum(1, _magnitude(x))
+                own = own + 4 * unit(kind) * np.minimum(1, _magnitude(x))
+            if kind != expr.dtype:
+                own = own + _or_zero(self._rounding(expr.dtype, array))
             slack = own if slack is None else slack + own
         return Value(array, slack)
 
     def _cast(self, expr: Cast) -> Value:
         value = self.value(expr.value)
         source, slack = expr.value.dtype, value.slack
-        array = value.array.astype(expr.dtype)
+        if dtypes.is_float(source) and dtypes.is_integer(expr.dtype):
+            array = to_integer(value.array, expr.dtype)
+        else:
+            array = value.array.astype(dtypes.numpy_dtype(expr.dtype))
         if not self.track:
             return Value(array)
         if source == "bool":
@@ -329,7 +302,9 @@ class Points:
             return Value(
                 array, None if slack is None else _spread(np.trunc, value.array.astype(np.float64), slack)
             )
-        narrower = dtypes.is_float(expr.dtype) and not np.can_cast(source, expr.dtype)
+        narrower = dtypes.is_float(expr.dtype) and not np.can_cast(
+            dtypes.numpy_dtype(source), dtypes.numpy_dtype(expr.dtype)
+        )
         if narrower:
             own = self._rounding(expr.dtype, array)
             slack = own if slack is None else slack + _or_zero(own)

@@ -16,7 +16,8 @@ import numpy as np
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import INDEXERS, Axis, Binary, Expr, Reduce, walk
 from loopwright.sched.language.stage import Stage
-from loopwright.sched.reference.points import Array, Points, Ranges, Value, unit
+from loopwright.sched.reference.numbers import Array, plain, unit
+from loopwright.sched.reference.points import Points, Ranges, Value
 from loopwright.sched.reference.tuples import CustomTotal, ExtremeTotal, flattened
 
 BLOCK = 1 << 18  # points of an elementwise block: what fits into a second-level cache
@@ -52,7 +53,7 @@ class StageEvaluator:
 
     def _empty(self, shape: tuple[int, ...], dtype: str) -> Value:
         slack = np.zeros(shape, bool if dtype == "bool" else float) if self.track else None
-        return Value(np.empty(shape, dtype), slack)
+        return Value(np.empty(shape, dtypes.numpy_dtype(dtype)), slack)
 
     @staticmethod
     def _tidy(out: Value) -> Value:
@@ -122,7 +123,7 @@ class _Total:
         array, slack = value
         over = tuple(range(self.spatial, len(extents)))
         full = [*array.shape[: self.spatial], *extents[self.spatial :]]
-        array = np.broadcast_to(array, full)
+        array = np.broadcast_to(plain(array), full)
         if slack is not None:
             slack = np.broadcast_to(slack, [*slack.shape[: self.spatial], *extents[self.spatial :]])
         op = {
@@ -176,9 +177,9 @@ class _Total:
     def _rounded(self, extents: list[int]) -> Value:
         dtype = self.reduce.dtype
         if self.array is None:  # nothing to reduce: the identity
-            return Value(np.full(extents, _identity(self.reduce.op, dtype), dtype))
+            return Value(np.full(extents, _identity(self.reduce.op, dtype), dtypes.numpy_dtype(dtype)))
         with np.errstate(over="ignore"):
-            array = self.array.astype(dtype)
+            array = self.array.astype(dtypes.numpy_dtype(dtype))
         if not self.track or not dtypes.is_float(dtype) or self.reduce.op in ("min", "max"):
             return Value(array, self.slack)
         slack = np.zeros(()) if self.slack is None else self.slack

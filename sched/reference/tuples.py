@@ -78,7 +78,7 @@ class ExtremeTotal:
             low, high = dtypes.limits(kind)
             worst = low if self.reduce.op == "argmax" else high
             return (
-                Value(np.full(extents, worst, kind)),
+                Value(np.full(extents, worst, dtypes.numpy_dtype(kind))),
                 Value(np.full(extents, dtypes.limits(counter)[1], counter)),
             )
         return self.reached
@@ -126,7 +126,7 @@ class CustomTotal:
         """
         if self.reached is None:
             kinds = zip(self.reducer.identities, self.reduce.dtypes, strict=True)
-            return tuple(Value(np.full(extents, e.value, kind)) for e, kind in kinds)  # type: ignore[attr-defined]
+            return tuple(Value(np.full(extents, e.value, dtypes.numpy_dtype(kind))) for e, kind in kinds)  # type: ignore[attr-defined]
         return tuple(self._loosened(_broadcast(value, tuple(extents))) for value in self.reached)
 
     def _loosened(self, value: Value) -> Value:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from loopwright.sched import dtypes
 from loopwright.sched.errors import ArgumentError, ArgumentTypeError
 from loopwright.sched.runtime.signature import DLPACK_CODES, OUTPUT, Param, Signature
 
@@ -88,7 +89,7 @@ def lend(signature: Signature, arrays: Sequence[Any]) -> list[Any]:
 
 
 # Element types that NumPy offers through DLPack itself.
-_SHARED_BY_NUMPY = frozenset(DLPACK_CODES) - {"bfloat16"}
+_SHARED_BY_NUMPY = frozenset(DLPACK_CODES) - frozenset(dtypes.NARROW)
 
 
 def _takes(signature: Signature) -> str:

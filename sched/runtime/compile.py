@@ -7,6 +7,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from loopwright.sched import dtypes
 from loopwright.sched.errors import BuildError
 from loopwright.sched.runtime.entry import packed_entry
 from loopwright.sched.runtime.pool_ir import POOL_IR
@@ -63,7 +64,7 @@ def _check_params(func: Any, signature: Signature) -> None:
         )
     for var, param in zip(func.params, signature.params, strict=True):
         shape = tuple(int(extent) for extent in var.ty.shape)
-        if prod(shape) != prod(param.shape) or str(var.ty.dtype) != param.dtype:
+        if prod(shape) != prod(param.shape) or str(var.ty.dtype) != dtypes.stored(param.dtype):
             raise BuildError(
                 f"{signature.name}: buffer {var.name} is {var.ty.dtype}{list(shape)}; declared {param}"
             )
@@ -89,10 +90,8 @@ def _passes(target: Any) -> Any:
     return tvm.ir.transform.Sequential(
         [
             t.BindTarget(target.with_host(target)),
-            t.BF16ComputeLegalize(),
             t.VectorizeLoop(),
             t.UnrollLoop(),
-            t.FP8ComputeLegalize(),
             t.AnnotateEntryFunc(),
             t.SplitHostDevice(),
         ]
@@ -105,8 +104,7 @@ def _final_passes() -> Any:
     from tvm import tirx
 
     t = tirx.transform
-    passes = [t.FP8StorageLegalize(), t.BF16StorageLegalize(), t.LowerTVMBuiltin(), t.LowerIntrin()]
-    return tvm.ir.transform.Sequential(passes)
+    return tvm.ir.transform.Sequential([t.LowerTVMBuiltin(), t.LowerIntrin()])
 
 
 def _first_line(error: Exception) -> str:

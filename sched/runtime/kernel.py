@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from loopwright.sched import dtypes
 from loopwright.sched.errors import BuildError, TargetError
 from loopwright.sched.runtime import arguments, threads
 from loopwright.sched.runtime.signature import Signature
@@ -69,8 +70,10 @@ class Kernel:
         self.module = module
         self.path = path
         self._lowered = lowered
+        # NumPy does not share arrays of narrow floats; they are lent.
+        self._lends = not checked or any(p.dtype in dtypes.NARROW for p in signature.params)
         # The fast path serves what nearly every call is: checked, with one output.
-        self._fast = checked and len(signature.outputs) == 1
+        self._fast = not self._lends and len(signature.outputs) == 1
         self._allocate = [(p.shape, p.numpy) for p in signature.outputs]
         self._shape: tuple[int, ...] = ()
         self._dtype = np.dtype("float32")
@@ -96,7 +99,7 @@ class Kernel:
             outputs = [np.empty(shape, dtype) for shape, dtype in self._allocate]
         else:
             outputs = arguments.outputs_given(self.signature, out)
-        if tried or not self.checked or not self._ran((*inputs, *outputs)):
+        if tried or self._lends or not self._ran((*inputs, *outputs)):
             # A loan stands for an array that the entry would not take; it must live until the call is over.
             loans = arguments.lend(self.signature, [*inputs, *outputs])
             if self.function(*loans) is None:

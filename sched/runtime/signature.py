@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from loopwright.sched.errors import BuildError, LoadError
+from loopwright.sched import dtypes
+from loopwright.sched.errors import LoadError
 
 INPUT = "input"
 OUTPUT = "output"
@@ -21,27 +22,14 @@ DLPACK_CODES: dict[str, tuple[int, int]] = {
     **{f"float{bits}": (2, bits) for bits in (16, 32, 64)},
     "bool": (6, 8),
     "bfloat16": (4, 16),
+    "float8_e3m4": (7, 8),
+    "float8_e4m3": (8, 8),
+    "float8_e4m3b11fnuz": (9, 8),
+    "float8_e4m3fn": (10, 8),
+    "float8_e4m3fnuz": (11, 8),
+    "float8_e5m2": (12, 8),
+    "float8_e5m2fnuz": (13, 8),
 }
-
-
-def numpy_dtype(name: str) -> np.dtype[Any]:
-    """The NumPy dtype of an element type; bfloat16 comes from ``ml_dtypes``.
-
-    Raises:
-        BuildError: NumPy has no such type, or ``ml_dtypes`` is not installed.
-    """
-    try:
-        return np.dtype(name)
-    except TypeError:
-        pass
-    try:
-        import ml_dtypes
-
-        return np.dtype(getattr(ml_dtypes, name))
-    except ImportError:
-        raise BuildError(f"arrays of {name} need the package ml_dtypes: pip install ml_dtypes") from None
-    except AttributeError:
-        raise BuildError(f"NumPy has no dtype {name!r}") from None
 
 
 @dataclass(frozen=True)
@@ -60,7 +48,7 @@ class Param:
     @cached_property
     def numpy(self) -> np.dtype[Any]:
         """The element type as NumPy's dtype."""
-        return numpy_dtype(self.dtype)
+        return dtypes.numpy_dtype(self.dtype)
 
     @cached_property
     def itemsize(self) -> int:

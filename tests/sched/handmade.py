@@ -9,6 +9,8 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx import BufferLoad, BufferStore, For, ForKind, PrimFunc, SeqStmt
 
+from loopwright.sched.dtypes import stored
+from loopwright.sched.lowering import narrow
 from loopwright.sched.runtime.kernel import Kernel, compile_function
 from loopwright.sched.runtime.signature import DLPACK_CODES, Param, Signature
 from loopwright.sched.runtime.target import Target
@@ -17,7 +19,7 @@ from loopwright.sched.runtime.target import Target
 def buffer(param: Param) -> Any:
     """A flat buffer for a parameter, at its elements' alignment."""
     align = DLPACK_CODES[param.dtype][1] // 8
-    return tirx.decl_buffer((prod(param.shape),), param.dtype, param.name, data_alignment=align)
+    return tirx.decl_buffer((prod(param.shape),), stored(param.dtype), param.name, data_alignment=align)
 
 
 def loops(shape: tuple[int, ...], body: Any, parallel: bool) -> Any:
@@ -42,6 +44,10 @@ def add(
 
     def body(i: list[Any]) -> Any:
         x, y = BufferLoad(a, i), BufferLoad(b, i)
+        if dtype == "bfloat16":
+            return BufferStore(
+                c, narrow.encoded(narrow.decoded(x, dtype) + narrow.decoded(y, dtype), dtype), i
+            )
         return BufferStore(c, tirx.Or(x, y) if dtype == "bool" else x + y, i)
 
     return PrimFunc([a, b, c], loops(shape, body, parallel)), Signature("add", params)
