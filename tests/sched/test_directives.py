@@ -56,6 +56,12 @@ def test_split(tail: str, factor: int) -> None:
     )
 
 
+def test_a_padded_tile_that_is_larger_than_the_registers() -> None:
+    """It is not cut in pieces: one of them would be stored beyond the array."""
+    tiles = matmul(40, 70, 7).schedule().tile("C", i=("io", "ii", 16), j=("jo", "ji", 32), tail="pad")
+    computes(tiles.reorder("C", "io jo k ii ji").vectorize("C.ji").unroll("C.ii"))
+
+
 def test_split_of_a_reduction_gives_reduction_loops() -> None:
     schedule = matmul(7, 13, 5).schedule().split("C.k", ("ko", "ki"), 2)
     assert [loop.reduce for loop in schedule.nests.stages["C"].loops] == [False, False, True, True]
