@@ -64,7 +64,7 @@ class Judge:
     @classmethod
     def load(cls, work: Workload, folder: Path) -> Judge:
         """Restore a judge of ``work``'s candidates."""
-        names = tuple(stage.name for stage in work.outputs)
+        names = tuple(stage.label for stage in work.outputs)
         values = tuple(
             _load(folder / f"wanted{nth}.npy", stage.dtype) for nth, stage in enumerate(work.outputs)
         )

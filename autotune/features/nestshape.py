@@ -85,7 +85,8 @@ def access_of(load: Load, packed: bool = False) -> Access:
 
 def write_of(stage: Stage) -> Access:
     """The access by which a stage stores its elements."""
-    dims = tuple(((axis, 1),) for axis in stage.axes)
+    places = stage.axes if stage.updating is None else stage.updating.at
+    dims = tuple(steps(index) for index in places)
     return Access(stage.name, stage.shape, dtypes.itemsize(stage.dtype), dims, write=True)
 
 

@@ -64,12 +64,15 @@ def _place(
     domain |= {axis.name: np.asarray(axis.extent) for axis in definition.stage.reduce_axes}
     runs: Array = np.asarray(1.0)
     around: Array = np.asarray(1.0)
-    host = placed.get(nest.place.stage) if nest.place.kind in ("at", "after") else None
+    place = nests.place_of(name)
+    host = placed.get(place.stage) if place.kind in ("at", "after") else None
     if host is not None:
         names = [loop.name for loop in host.shape.nest.loops]
-        cut = names.index(nest.place.loop) + 1
-        region = _region(host, name, frozenset(names[cut:]), produced=nest.place.kind == "after")
-        domain |= {axis.name: size for axis, size in zip(definition.axes, region, strict=True)}
+        cut = names.index(place.loop) + 1
+        last = nests.last(nests.head(name))
+        region = _region(host, last, frozenset(names[cut:]), produced=place.kind == "after")
+        dims = zip(definition.stage.dims, region, strict=True) if region else ()
+        domain |= {axis.name: size for axis, size in dims if axis is not None}
         runs = host.shape.product(names[:cut]) * host.cost.runs
         outer = [loop.name for loop in host.shape.nest.loops[:cut] if loop.kind == "parallel"]
         around = host.shape.product(outer) if outer else host.parallel * 0 + 1

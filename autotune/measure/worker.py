@@ -167,7 +167,7 @@ class Worker:
             raise
         except Exception as error:
             raise Failure("run-crash", f"{type(error).__name__}: {one_line(error)}") from error
-        harmed = [stage.name for stage, g in zip(task.work.outputs, task.guarded, strict=True) if g.harmed]
+        harmed = [stage.label for stage, g in zip(task.work.outputs, task.guarded, strict=True) if g.harmed]
         if harmed:
             for guarded in task.guarded:
                 guarded.mend()

@@ -45,7 +45,9 @@ def sketches(work: Workload, target: Target) -> tuple[Sketch, ...]:
 
 
 def _of_stage(base: Schedule, name: str, target: Target) -> Iterator[Sketch]:
-    """The sketches of the stage with the most work, by the rule its structure asks for."""
+    """The sketches of the stage with the most work, by the rule its structure asks for; of an update there are none."""
+    if base.nests.stages[name].stage.updating is not None:
+        return
     roles = roles_of(base.nests, name)
     rule: Rule = elementwise_sketches
     if roles.gemm_like:

@@ -32,6 +32,7 @@ from loopwright.sched.language.expr import (
 from loopwright.sched.language.stage import Input, Part, Stage, Tensor, origin
 
 if TYPE_CHECKING:
+    from loopwright.sched.language.updates import Update
     from loopwright.sched.language.workload import Workload
 
 Namer = Callable[[Any], str]
@@ -125,6 +126,16 @@ def stage_to_json(stage: Stage, name: Namer) -> dict[str, Any]:
         "axes": [[name(axis), axis.extent] for axis in stage.axes],
         "reduce": None if reduce is None else _reduce_to_json(reduce, name),
         **_tuple_to_json("body", "bodies", stage.bodies, stage.dtypes, name),
+        **({} if stage.updating is None else {"update": _update_to_json(stage.updating, name)}),
+    }
+
+
+def _update_to_json(update: Update, name: Namer) -> dict[str, Any]:
+    return {
+        "base": name(update.base),
+        "at": [expr_to_json(index, name) for index in update.at],
+        "where": None if update.where is None else expr_to_json(update.where, name),
+        "domain": [[name(axis), axis.extent] for axis in update.domain],
     }
 
 
@@ -196,8 +207,21 @@ def stage_from_json(data: dict[str, Any], tensors: dict[str, Tensor]) -> Stage:
         values, kinds = _tuple_from_json(r, "value", "values", sub)
         reducer = _reducer_from_json(r.get("reducer"))
         reduce = Reduce(r["op"], values, tuple(over.values()), kinds, None, reducer)
+    update = _update_from_json(data["update"], axes, tensors) if "update" in data else None
     bodies, dtypes = _tuple_from_json(data, "body", "bodies", sub)
-    return Stage(data["name"], spatial, bodies, reduce, dtypes)
+    return Stage(data["name"], spatial, bodies, reduce, dtypes, update)
+
+
+def _update_from_json(data: dict[str, Any], axes: dict[str, Axis], tensors: dict[str, Tensor]) -> Update:
+    """Restore an update; its domain joins ``axes``."""
+    from loopwright.sched.language.updates import Update
+
+    domain = {n: Axis(n, e, True) for n, e in data["domain"]}
+    axes |= domain
+    base: Any = tensors[data["base"]]
+    at = tuple(expr_from_json(index, axes, tensors) for index in data["at"])
+    where = None if data["where"] is None else expr_from_json(data["where"], axes, tensors)
+    return Update(base, at, where, tuple(domain.values()))
 
 
 def _own_name(thing: Any) -> str:

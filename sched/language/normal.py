@@ -25,7 +25,8 @@ from loopwright.sched.language.expr import (
     walk,
     wrap,
 )
-from loopwright.sched.language.stage import Stage, check_axes, check_indices, check_size
+from loopwright.sched.language.stage import Stage
+from loopwright.sched.language.wellformed import check_axes, check_indices, check_size
 
 Values = tuple[Expr, ...]
 
@@ -133,6 +134,14 @@ def _together(reductions: list[Reduce]) -> bool:
     return all(own == axes[0] if ordered else set(own) == set(axes[0]) for own in axes)
 
 
+def hoisted(name: str, scope: tuple[Axis, ...], values: Values) -> Values:
+    """``values`` with every reduction in them moved into a stage of its own; they stand among the axes ``scope``."""
+    hoist = _Hoist(name, scope)
+    values = _interned(values)
+    hoist.note_parts(values)
+    return tuple(hoist._replaced(value, scope) for value in values)
+
+
 class _Hoist:
     """Moves every reduction of a stage but its own into a stage of its own, inner ones first.
 
@@ -146,11 +155,15 @@ class _Hoist:
         self.done: dict[int, tuple[Stage, tuple[Axis, ...], list[int]]] = {}
         self.used: dict[int, set[int]] = {}
 
-    def __call__(self, values: Values) -> Values:
+    def note_parts(self, values: Values) -> None:
+        """Remember which components of tuple reductions are used: only these are stored."""
         for value in values:
             for e in walk(value):
                 if isinstance(e, Item):
                     self.used.setdefault(id(e.reduce), set()).add(e.part)
+
+    def __call__(self, values: Values) -> Values:
+        self.note_parts(values)
         outer = _outermost(values)
         unnamed = bool(outer) and all(reduce.name is None for reduce in outer)
         if unnamed and (len(outer) == 1 or (len(values) > 1 and _together(outer))):

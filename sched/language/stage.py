@@ -9,9 +9,9 @@ The elements of a stage may be tuples: then it has several bodies, which are com
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import DefinitionError, ExpressionTypeError
@@ -22,22 +22,13 @@ from loopwright.sched.language.expr import (
     Load,
     Reduce,
     Reducer,
-    Select,
-    children,
-    tree_depth,
-    tree_size,
-    walk,
     wrap,
 )
-from loopwright.sched.language.interval import index_range
+
+if TYPE_CHECKING:
+    from loopwright.sched.language.updates import Update
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?\Z")
-
-
-# Nodes of one formula. The lowering copies formulas; what is larger than this would be as slow to compile as to read.
-LARGEST = 20_000
-# Levels of nesting: formulas are walked by recursion, of which Python allows a thousand calls.
-DEEPEST = 350
 
 
 def check_name(name: object, what: str) -> str:
@@ -84,6 +75,11 @@ class Tensor:
         raise NotImplementedError
 
     @property
+    def label(self) -> str:
+        """The name of the array that holds the values: ``hist`` also for the stage ``hist.u0``, which updates it."""
+        return self.name
+
+    @property
     def ndim(self) -> int:
         """The number of dimensions."""
         return len(self.shape)
@@ -114,7 +110,7 @@ class Tensor:
 
     def part_name(self, part: int) -> str:
         """What part ``part`` of the elements is called; most tensors have one, called as they are."""
-        return self.name
+        return self.label
 
     def _index(self, item: ExprLike, dim: int) -> Expr:
         where = f"{self.name}, index {dim}"
@@ -153,19 +149,30 @@ class Input(Tensor):
         """The sizes of the dimensions."""
         return self.dims
 
+    def update(self, *args: object, **options: object) -> Stage:
+        """An input is not changed; a stage that copies it is."""
+        raise DefinitionError(
+            f"{self.name} is an input, and the caller's array is not changed; update a stage that copies it:\n"
+            f"lw.compute('{self.name}_new', {self.name}.shape, lambda *i: {self.name}[i]).update(...)"
+        )
+
     def __repr__(self) -> str:
         return f"<input {self.name} {self.dtype}{list(self.shape)}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stage(Tensor):
-    """One named definition: for every point of ``axes``, the value of ``body``; or a tuple of them, the ``bodies``."""
+    """One named definition: for every point of ``axes``, the value of ``body``; or a tuple of them, the ``bodies``.
+
+    With ``updating`` it is no definition, but writes into the values of another stage.
+    """
 
     name: str
     axes: tuple[Axis, ...]
     bodies: tuple[Expr, ...]
     reduce: Reduce | None
     dtypes: tuple[str, ...]
+    updating: Update | None = None
 
     @property
     def body(self) -> Expr:
@@ -179,12 +186,29 @@ class Stage(Tensor):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extents of the axes."""
+        """The extents of the axes; for an update, of what it updates."""
+        if self.updating is not None:
+            return self.updating.base.shape
         return tuple(axis.extent for axis in self.axes)
 
     @property
+    def label(self) -> str:
+        """The name of the array that holds the values: ``hist`` also for the stage ``hist.u0``, which updates it."""
+        return self.name if self.updating is None else self.updating.base.label
+
+    @property
+    def dims(self) -> tuple[Axis | None, ...]:
+        """For each dimension the axis that runs over it; None where an update decides itself what it writes."""
+        if self.updating is None:
+            return self.axes
+        own = set(self.axes)
+        return tuple(e if isinstance(e, Axis) and e in own else None for e in self.updating.at)
+
+    @property
     def reduce_axes(self) -> tuple[Axis, ...]:
-        """The reduction axes, in the order written; empty without a reduction."""
+        """The axes of the reduction, or of an update's domain, in the order written."""
+        if self.updating is not None:
+            return self.updating.domain
         return self.reduce.axes if self.reduce is not None else ()
 
     @property
@@ -197,9 +221,58 @@ class Stage(Tensor):
         """Axes, then reduction axes: the loops of the stage before any directive."""
         return self.axes + self.reduce_axes
 
+    def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> Load:
+        """The element at ``indices``; see :class:`Tensor`.
+
+        Raises:
+            DefinitionError: also if the stage has been updated since: its values are then those of the update.
+        """
+        from loopwright.sched.language.updates import check_current
+
+        check_current(self)
+        return super().__getitem__(indices)
+
+    def update(
+        self,
+        fn: Callable[..., Any],
+        at: ExprLike | tuple[ExprLike, ...] | None = None,
+        over: Axis | Iterable[Axis] = (),
+        where: ExprLike | Callable[..., ExprLike] | None = None,
+    ) -> Stage:
+        """Change elements in place, in a stated order: histograms, scatters, scans, recursive filters.
+
+        ``s.update(lambda i: (at, value), over=(t,), where=...)``: for each point of the axes that the function takes, and
+        within it for each point of ``over`` in the order written, element ``at`` becomes ``value``. In ``value`` the
+        elements of ``s`` are those of that moment. An axis of the function stands by itself in ``at`` and, in the same
+        dimension, in every element of ``s`` that is read: so its points are independent of each other. What is to run in
+        order is a reduction axis in ``over``.
+
+        Args:
+            fn: from the axes to ``(at, value)``; or, with ``at=``, from the old element to the new one.
+            at: an integer for each dimension, or one for one dimension. Points outside ``s`` are skipped.
+            over: reduction axes, the last one running fastest.
+            where: the points to run: a condition, or a function of axes of ``fn`` by name.
+
+        Returns:
+            The stage after the update. ``s`` itself has no use from then on.
+
+        Raises:
+            DefinitionError: the update is ill-formed, or ``s`` has been updated before.
+
+        >>> from loopwright.sched.language.builders import compute, const, input, reduce_axis
+        >>> x, t = input("x", (8,), "uint8"), reduce_axis("t", 8)
+        >>> hist = compute("hist", (256,), lambda b: const(0, "int32"))
+        >>> hist = hist.update(lambda old: old + 1, at=x[t], over=t)
+        >>> hist
+        <stage hist.u0 int32[256]>
+        """
+        from loopwright.sched.language.updates import make_update
+
+        return make_update(self, fn, at, over, where)
+
     def part_name(self, part: int) -> str:
         """The stage's name; of a stage of tuples with the number of the part, ``stats.1``."""
-        return f"{self.name}.{part}" if len(self.bodies) > 1 else self.name
+        return f"{self.label}.{part}" if len(self.bodies) > 1 else self.label
 
     def __repr__(self) -> str:
         kinds = self.dtype if len(self.dtypes) == 1 else f"({', '.join(self.dtypes)})"
@@ -240,66 +313,9 @@ def origin(output: Stage | Part) -> tuple[Stage, int]:
     return (output.stage, output.index) if isinstance(output, Part) else (output, 0)
 
 
-def check_size(name: str, values: Sequence[Expr]) -> None:
-    """Refuse a formula that is too large, or nested too deep, to be worked with."""
-    size, depth = sum(map(tree_size, values)), max(map(tree_depth, values))
-    if size > LARGEST:
-        raise DefinitionError(
-            f"stage {name}: written out, its formula has {size} parts (at most {LARGEST} are allowed);\n"
-            "give what is used again and again a stage of its own, with lw.compute"
-        )
-    if depth > DEEPEST:
-        raise DefinitionError(
-            f"stage {name}: its formula is nested {depth} deep (at most {DEEPEST} are allowed);\n"
-            "write a long sum with lw.sum over a reduction axis, or give parts of it stages of their own, with lw.compute"
-        )
-
-
-def check_axes(stage: Stage) -> None:
-    """Refuse axes of one name, and axes that no loop of the stage runs over."""
-    names = [axis.name for axis in stage.all_axes]
-    for name in names:
-        if names.count(name) > 1:
-            raise DefinitionError(f"stage {stage.name}: two axes are named {name!r}; give each its own name")
-    spatial = {id(axis) for axis in stage.axes}
-    reducing = spatial | {id(axis) for axis in stage.reduce_axes}
-    parts = [(body, spatial) for body in stage.bodies]
-    if stage.reduce is not None:
-        parts += [(value, reducing) for value in stage.reduce.values]
-    for expr, allowed in parts:
-        for e in walk(expr):
-            if isinstance(e, Axis) and id(e) not in allowed:
-                around = f"write lw.sum(..., over={e.name}) or another reduction around it"
-                hint = around if e.reduce else "use the axes the function is given"
-                raise DefinitionError(
-                    f"stage {stage.name}: the axis {e.name} stands outside every loop that runs over it; {hint}"
-                )
-
-
-def check_indices(stage: Stage) -> None:
-    """Refuse a load whose index is known to leave the tensor, unless a select decides whether it is read."""
-
-    def visit(expr: Expr, guarded: bool) -> None:
-        if isinstance(expr, Load) and not guarded:
-            for dim, (index, size) in enumerate(zip(expr.indices, expr.tensor.shape, strict=True)):
-                span = index_range(index)
-                if span is None or (span[0] >= 0 and span[1] < size):
-                    continue
-                inside = f"outside 0..{size - 1}" if size else "which has no elements"
-                raise DefinitionError(
-                    f"stage {stage.name}: `{expr}` reads {expr.tensor.name} at index {dim} from {span[0]} to {span[1]}, "
-                    f"{inside};\n"
-                    "guard it with lw.select(inside, ..., otherwise), or clamp the index with lw.min and lw.max"
-                )
-        if isinstance(expr, Select):
-            visit(expr.cond, guarded)
-            visit(expr.a, True)
-            visit(expr.b, True)
-            return
-        for child in children(expr):
-            visit(child, guarded)
-
-    if any(axis.extent == 0 for axis in stage.all_axes):
-        return
-    for expr in (*stage.bodies, *(stage.reduce.values if stage.reduce is not None else ())):
-        visit(expr, False)
+def stage_exprs(stage: Stage) -> tuple[Expr, ...]:
+    """The expressions a stage consists of: what its reduction runs over, or its update's places, first, then its body."""
+    if stage.updating is not None:
+        where = () if stage.updating.where is None else (stage.updating.where,)
+        return (*stage.updating.at, *where, *stage.bodies)
+    return (*stage.reduce.values, *stage.bodies) if stage.reduce is not None else stage.bodies

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language import canonical
-from loopwright.sched.language.expr import Expr, loads
+from loopwright.sched.language.expr import loads
 from loopwright.sched.language.stage import Input, Part, Stage, Tensor, origin
+from loopwright.sched.language.stage import stage_exprs as stage_exprs
+from loopwright.sched.language.updates import check_latest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,6 +47,7 @@ class Workload:
         self.numpy = numpy
         self.stages = topological(origin(output)[0] for output in self.outputs)
         self._check_names()
+        check_latest(self.stages, (origin(output)[0] for output in self.outputs), self.name)
 
     def _check_names(self) -> None:
         if not self.outputs:
@@ -131,19 +134,15 @@ class Workload:
         )
 
 
-def stage_exprs(stage: Stage) -> tuple[Expr, ...]:
-    """The expressions a stage consists of: what its reduction runs over first, then its body."""
-    return (*stage.reduce.values, *stage.bodies) if stage.reduce is not None else stage.bodies
-
-
 def producers(stage: Stage) -> list[Tensor]:
-    """The distinct tensors a stage reads, in the order of its formula."""
+    """The distinct tensors a stage reads, in the order of its formula; what it updates comes last."""
+    base = None if stage.updating is None else stage.updating.base
     found: list[Tensor] = []
     for expr in stage_exprs(stage):
         for load in loads(expr):
-            if not any(load.tensor is other for other in found):
+            if load.tensor is not base and not any(load.tensor is other for other in found):
                 found.append(load.tensor)
-    return found
+    return found if base is None else [*found, base]
 
 
 def topological(outputs: Iterable[Stage]) -> tuple[Stage, ...]:

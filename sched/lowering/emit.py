@@ -14,7 +14,18 @@ from loopwright.sched import dtypes
 from loopwright.sched.errors import BuildError
 from loopwright.sched.formats import FORMATS
 from loopwright.sched.intrinsics.flat import strides_of
-from loopwright.sched.language.expr import Axis, Binary, Call, Cast, Const, Expr, Load, Select, Unary
+from loopwright.sched.language.expr import (
+    COMPARISONS,
+    Axis,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Select,
+    Unary,
+)
 from loopwright.sched.lowering import floats, integers, narrow, stmt
 from loopwright.sched.lowering.affine import number, plus, simplify, times
 from loopwright.sched.lowering.microcode import microcode
@@ -249,6 +260,8 @@ class _Emitter:
     def binary(self, e: Binary) -> Any:
         """A binary operation; on integers with the meaning of :mod:`loopwright.sched.lowering.integers`."""
         a, b = self.expr(e.a), self.expr(e.b)
+        if e.a.dtype == "bool" and e.op in COMPARISONS:  # TVM compares bools as floats, which LLVM refuses
+            a, b = tirx.Cast("int8", a), tirx.Cast("int8", b)
         integer = dtypes.is_integer(e.dtype)
         if e.op in ("min", "max") and dtypes.is_float(e.dtype):
             return floats.extreme(

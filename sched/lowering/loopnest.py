@@ -18,7 +18,7 @@ from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.order import root_stages
 from loopwright.sched.lowering.prepare import definitions
 from loopwright.sched.lowering.reduction import Reduction
-from loopwright.sched.lowering.regions import Regions
+from loopwright.sched.lowering.regions import Regions, own_box
 from loopwright.sched.lowering.stmt import (
     Alloc,
     Buffer,
@@ -34,6 +34,7 @@ from loopwright.sched.lowering.stmt import (
 )
 from loopwright.sched.lowering.storage import Storage, stored_in
 from loopwright.sched.lowering.tensorizing import Tensorized, starts, tensorized
+from loopwright.sched.lowering.update import updated
 from loopwright.sched.lowering.window import Window, add_to_window, open_window
 from loopwright.sched.scheduling.nest import Loop, Nests, Split, StageNest
 from loopwright.sched.scheduling.placement import read_outside
@@ -106,10 +107,10 @@ class Builder:
         others = {
             part: Buffer(stage.part_name(part), stage.shape, dtype, "global", name)
             for part, dtype in enumerate(stage.dtypes)
-            if (name, part) in self.read and (name, part) not in outputs
+            if self._is_read(self.nests.head(name), part) and (name, part) not in outputs
         }
         buffers = tuple(outputs.get((name, part), others.get(part)) for part in range(len(stage.bodies)))
-        self.storage[name] = Storage(buffers, full(stage.shape))
+        self._keep(self.nests.head(name), Storage(buffers, full(stage.shape)))
         return seq(*(Alloc(buffer) for buffer in others.values()))
 
     # --- stages -------------------------------------------------------------------------------------------------
@@ -134,38 +135,48 @@ class Builder:
             spans = zip(definition.axes, box, strict=True)
             limits = [(axis, axis.extent) for axis, span in spans if overhangs(span, axis.extent)]
         made += [open_window(self, other, frame) for other in kept_in(self.nests, nest.name)]
-        return seq(*made, self._loops(frame, 0, list(limits)))
+        defined = self._loops(frame, 0, list(limits))
+        return seq(*made, defined, *(self._update(update, box) for update in self.nests.updates(nest.name)))
+
+    def _update(self, nest: StageNest, box: Box) -> Stmt:
+        """One update of a stage, of which ``box`` is computed."""
+        frame = Frame(nest, self.definitions[nest.name], own_box(nest.stage, box))
+        windows = [open_window(self, other, frame) for other in kept_in(self.nests, nest.name)]
+        return seq(*windows, self._loops(frame, 0, []))
 
     def make_storage(self, frame: Frame, box: Box, folds: Mapping[int, int] | None = None) -> Stmt:
         """New storage for ``box`` of the frame's stage, folded in the dimensions ``folds``."""
         name, stage = frame.nest.name, frame.nest.stage
         lone = len(stage.bodies) == 1
-        kept = [lone or (name, part) in self.read for part in range(len(stage.bodies))]
-        self.storage[name] = stored_in(frame, box, kept, folds or {})
+        kept = [lone or self._is_read(name, part) for part in range(len(stage.bodies))]
+        self._keep(name, stored_in(frame, box, kept, folds or {}))
         return self.storage[name].allocated()
+
+    def _is_read(self, head: str, part: int) -> bool:
+        """Whether part ``part`` of a stage is read, before or after its updates."""
+        names = (head, *(update.name for update in self.nests.updates(head)))
+        return any((name, part) in self.read for name in names)
+
+    def _keep(self, name: str, storage: Storage) -> None:
+        """Say where the values of a stage are; its updates have them in the same place."""
+        for stage in (name, *(update.name for update in self.nests.updates(name))):
+            self.storage[stage] = storage
 
     def _after(self, name: str) -> list[StageNest]:
         """The stages that are computed after ``name``, in one of its loops."""
         return [n for n in self.nests.stages.values() if n.place.kind == "after" and n.place.stage == name]
-
-    def _placed(self, kind: str, stage: str, loop: str) -> list[StageNest]:
-        return [
-            n
-            for n in self.nests.stages.values()
-            if n.place.kind == kind and (n.place.stage, n.place.loop) == (stage, loop)
-        ]
 
     # --- loops --------------------------------------------------------------------------------------------------
 
     def _loops(self, frame: Frame, position: int, limits: list[tuple[Axis, int]]) -> Stmt:
         """Open the loops from ``position`` on, and compute what stands inside."""
         loops = frame.nest.loops
-        if (position < len(loops) and loops[position].reduce) or (
-            position == len(loops) and self._reduces(frame, loops)
-        ):
+        # A reduction over no loops at all still has an identity to be stored.
+        if frame.definition.values and (position == len(loops) or loops[position].reduce):
             return Reduction(self, frame, position, limits).statement()
         if position == len(loops):
-            return self.finished(frame, limits)
+            updating = frame.nest.stage.updating is not None
+            return updated(self, frame) if updating else self.finished(frame, limits)
         loop = loops[position]
 
         def ordinary() -> Stmt:
@@ -178,11 +189,6 @@ class Builder:
         return tensorized(
             self, frame, loops[position:], frame.definition.bodies, lambda f: (self.element(f),), ordinary
         )
-
-    @staticmethod
-    def _reduces(frame: Frame, loops: tuple[Loop, ...]) -> bool:
-        """A reduction over no loops at all: its axes are all gone, but its identity is still to be stored."""
-        return bool(frame.definition.values) and not any(loop.reduce for loop in loops)
 
     def open(self, frame: Frame, loop: Loop, body: Body) -> Stmt:
         """The loop statement(s) of one loop: its partition into full tiles and tail, its vector pieces, its guards."""
@@ -284,7 +290,7 @@ class Builder:
     def attached(self, frame: Frame, loop: Loop, body: Body) -> Stmt:
         """A loop's body with the stages computed at its head and at its end."""
         name = frame.nest.name
-        at, after = self._placed("at", name, loop.name), self._placed("after", name, loop.name)
+        at, after = (self.nests.placed(kind, name, loop.name) for kind in ("at", "after"))
         kept = kept_in(self.nests, name, loop.name)
         if not at and not after and not kept:
             return body(frame)

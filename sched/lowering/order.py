@@ -29,8 +29,8 @@ def root_stages(nests: Nests) -> list[str]:
 
 def _root_of(nests: Nests, name: str) -> str:
     """The stage at root in whose loops ``name`` is computed."""
-    place = nests.stages[name].place
-    return name if place.kind == "root" else _root_of(nests, place.stage)
+    place = nests.place_of(name)
+    return nests.head(name) if place.kind == "root" else _root_of(nests, place.stage)
 
 
 def _owners(nests: Nests, name: str) -> list[str]:

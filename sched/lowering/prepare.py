@@ -28,6 +28,7 @@ class Definition:
         run: the extent of each axis that is computed; larger than ``sizes`` where the stage itself pads.
         values: what the reduction accumulates, component by component; empty without one.
         bodies: what is stored, part by part.
+        at, where: of an update, where it is stored and at which points.
     """
 
     stage: Stage
@@ -36,11 +37,14 @@ class Definition:
     run: tuple[int, ...]
     values: tuple[Expr, ...]
     bodies: tuple[Expr, ...]
+    at: tuple[Expr, ...] = ()
+    where: Expr | None = None
 
     @property
     def exprs(self) -> tuple[Expr, ...]:
         """The expressions of the stage."""
-        return self.values + self.bodies
+        where = () if self.where is None else (self.where,)
+        return (*self.values, *self.at, *where, *self.bodies)
 
     @property
     def innermost(self) -> tuple[Expr, ...]:
@@ -57,11 +61,13 @@ def definitions(nests: Nests) -> dict[str, Definition]:
         if nest.place.kind == "inline":
             inlined[nest.name] = replace(nest.stage, bodies=exprs)
             continue
-        shape = nest.stage.shape
-        bodies = len(nest.stage.bodies)
-        found[nest.name] = Definition(
-            nest.stage, nest.stage.axes, shape, _padded_run(nest), exprs[:-bodies], exprs[-bodies:]
-        )
+        first, bodies = exprs[: -len(nest.stage.bodies)], exprs[-len(nest.stage.bodies) :]
+        extents, run = tuple(axis.extent for axis in nest.stage.axes), _padded_run(nest)
+        definition = Definition(nest.stage, nest.stage.axes, extents, run, first, bodies)
+        if nest.stage.updating is not None:
+            at, where = first[: nest.stage.ndim], first[nest.stage.ndim :]
+            definition = replace(definition, values=(), at=at, where=where[0] if where else None)
+        found[nest.name] = definition
     _pad_producers(nests, found)
     return {name: _clamped(definition, found) for name, definition in found.items()}
 
@@ -91,7 +97,7 @@ def _padded_run(nest: StageNest) -> tuple[int, ...]:
         if isinstance(r, Split) and r.tail == "pad" and not _fused_later(nest, {r.outer, r.inner})
     }
     if nest.stage.reduce is None or nest.place.kind != "root":
-        return nest.stage.shape
+        return tuple(axis.extent for axis in nest.stage.axes)
     return tuple(
         -(-axis.extent // factors.get(axis.name, 1)) * factors.get(axis.name, 1) for axis in nest.stage.axes
     )
@@ -114,10 +120,11 @@ def _pad_producers(nests: Nests, found: dict[str, Definition]) -> None:
 
     The copy's own reads are clamped instead: padding lanes compute on repeated edge elements and are never stored.
     """
-    fixed = set(nests.outputs.values())
+    fixed = set(nests.outputs.values()) | {n for n, d in found.items() if d.stage.updating is not None}
     for name in reversed(list(found)):
         reader = found[name]
-        if reader.run == reader.stage.shape and reader.sizes == reader.stage.shape:
+        extents = tuple(axis.extent for axis in reader.axes)
+        if reader.run == extents and reader.sizes == extents:
             continue
         for load in (load for e in reader.exprs for load in loads(e)):
             producer = found.get(load.tensor.name)
@@ -141,7 +148,8 @@ def _clamped(definition: Definition, found: dict[str, Definition]) -> Definition
     """Clamp every index that is not known to stay inside its tensor: it depends on data, or a select guards it."""
 
     def sizes_of(tensor: Tensor) -> tuple[int, ...]:
-        return found[tensor.name].sizes if tensor.name in found else tensor.shape
+        known = found.get(tensor.name)
+        return tensor.shape if known is None or known.stage.updating is not None else known.sizes
 
     def change(e: Expr) -> Expr | None:
         if not isinstance(e, Load):
@@ -152,10 +160,12 @@ def _clamped(definition: Definition, found: dict[str, Definition]) -> Definition
         )
         return Load(e.tensor, indices, e.dtype, e.part)
 
-    values, bodies = (
-        tuple(rewrite(expr, change) for expr in exprs) for exprs in (definition.values, definition.bodies)
+    values, bodies, at = (
+        tuple(rewrite(expr, change) for expr in exprs)
+        for exprs in (definition.values, definition.bodies, definition.at)
     )
-    return replace(definition, values=values, bodies=bodies)
+    where = None if definition.where is None else rewrite(definition.where, change)
+    return replace(definition, values=values, bodies=bodies, at=at, where=where)
 
 
 def _clamp(index: Expr, size: int, definition: Definition | None = None) -> Expr:

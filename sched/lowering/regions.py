@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from loopwright.sched.language.expr import Axis, Load, loads
+from loopwright.sched.language.stage import Stage
 from loopwright.sched.lowering.affine import number
 from loopwright.sched.lowering.bounds import Box, Span, full, inside, read_box
 from loopwright.sched.lowering.prepare import Definition
 from loopwright.sched.scheduling.nest import Nests, StageNest
 
 Spans = Mapping[Axis, Span]
+
+
+def own_box(stage: Stage, box: Box) -> Box:
+    """What a stage's own axes run over where ``box`` of its elements is computed."""
+    spans = {axis: span for axis, span in zip(stage.dims, box, strict=True) if axis is not None}
+    return tuple(spans[axis] for axis in stage.axes)
 
 
 class Regions:
@@ -24,12 +31,21 @@ class Regions:
         self.definitions = definitions
 
     def needed(self, name: str, host: str, spans: Spans) -> Box:
-        """The box of stage ``name`` that the rest of the loop's body reads, moved into its domain."""
+        """The box of stage ``name`` that the rest of the loop's body reads, moved into its domain.
+
+        A dimension that an update of it writes at places of its own is computed whole.
+        """
         sizes = self.definitions[name].sizes
+        last, updates = self.nests.last(name), self.nests.updates(name)
         box: Box | None = None
-        for reader in self.readers(name):
-            box = read_box(self.reads(reader, name), sizes, self.spans_at(reader, host, spans), box)
-        return inside(box or full(sizes), sizes, not self.definitions[name].values)
+        for reader in self.readers(last):
+            box = read_box(self.reads(reader, last), sizes, self.spans_at(reader, host, spans), box)
+        whole = full(sizes)
+        if box is None:
+            box = whole
+        scattered = [any(u.stage.dims[dim] is None for u in updates) for dim in range(len(sizes))]
+        box = tuple(all_ if s else part for s, all_, part in zip(scattered, whole, box, strict=True))
+        return inside(box, sizes, not self.definitions[name].values and not updates)
 
     def reads(self, reader: str, name: str) -> list[Load]:
         """The loads of ``name`` in a stage."""
@@ -50,7 +66,10 @@ class Regions:
             return spans
         definition, nest = self.definitions[reader], self.nests.stages[reader]
         placed_after = nest.place.kind == "after"
-        box = self.produced(nest, host, spans) if placed_after else self.needed(reader, host, spans)
+        if placed_after:
+            box = self.produced(nest, host, spans)
+        else:
+            box = own_box(nest.stage, self.needed(self.nests.head(reader), host, spans))
         reduced = {axis: Span(number(0), axis.extent) for axis in definition.stage.reduce_axes}
         return dict(zip(definition.axes, box, strict=True)) | reduced
 

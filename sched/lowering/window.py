@@ -173,9 +173,11 @@ def _point(regions: Regions, reader: str, host: str, spans: Spans, axis: Axis) -
     definition, nest = regions.definitions[reader], regions.nests.stages[reader]
     point: dict[Axis, Expr] = {}
     if reader != host and nest.place.kind != "after":
-        for dim, own in enumerate(definition.axes):
-            index = _reached(regions, reader, host, spans, dim, axis)
-            point[own] = number(0) if index is None else index
+        read = regions.nests.last(regions.nests.head(reader))
+        for dim, own in enumerate(definition.stage.dims):
+            index = None if own is None else _reached(regions, read, host, spans, dim, axis)
+            if own is not None:
+                point[own] = number(0) if index is None else index
         return point | {own: number(max(0, own.extent - 1)) for own in definition.stage.reduce_axes}
     for own, span in regions.spans_at(reader, host, spans).items():
         inside = most(span.high, number(own.extent - 1))

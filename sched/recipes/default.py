@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, prod
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import ScheduleError
@@ -11,6 +11,7 @@ from loopwright.sched.recipes.gemm import GemmPlan, Packing, Sharing, gemm
 from loopwright.sched.recipes.graph import finish_inside, followers, inline_all
 from loopwright.sched.recipes.roles import Roles, roles_of
 from loopwright.sched.recipes.simple import SimplePlan, elementwise, reduction
+from loopwright.sched.recipes.update import update
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
 
@@ -48,6 +49,10 @@ def default_schedule(work: Workload, target: Target) -> Schedule:
 
 def schedule_stage(schedule: Schedule, name: str, target: Target) -> Schedule:
     """Schedule one stage by the recipe its structure asks for; as it is, if the recipe's directives are refused."""
+    nest = schedule.nests.stages[name]
+    if nest.stage.updating is not None:
+        lanes = 2 * max(1, target.vector_bytes // dtypes.itemsize(nest.stage.dtype))
+        return update(schedule, name, lanes, prod(a.extent for a in nest.stage.all_axes) >= WORTH_SHARING)
     roles = roles_of(schedule.nests, name)
     try:
         if roles.gemm_like:

@@ -105,7 +105,7 @@ class Expected:
         """
         found = _run(work, check_arrays(work, arrays), track=True)
         return Expected(
-            tuple(t.name for t in work.outputs), tuple(v.array for v in found), tuple(v.slack for v in found)
+            tuple(t.label for t in work.outputs), tuple(v.array for v in found), tuple(v.slack for v in found)
         )
 
     def check(self, got: Any) -> str | None:

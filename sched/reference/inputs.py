@@ -75,6 +75,10 @@ def _index_limits(work: Workload) -> dict[int, int]:
             if isinstance(e, Load) and isinstance(e.tensor, Input):
                 limits[id(e.tensor)] = min(size, limits.get(id(e.tensor), size))
 
+    for stage in work.stages:
+        if stage.updating is not None:
+            for index, size in zip(stage.updating.at, stage.shape, strict=True):
+                hold(index, size)
     for e in _nodes(work):
         if isinstance(e, Load):
             for index, size in zip(e.indices, e.tensor.shape, strict=True):

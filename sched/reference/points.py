@@ -51,6 +51,9 @@ class Value(NamedTuple):
     slack: Array | None = None
 
 
+Tensors = dict[int, tuple[Value, ...]]  # id of a tensor -> its values, one for each part of its elements
+
+
 def affine(index: Expr) -> tuple[int, dict[Axis, int]] | None:
     """An index as a constant plus multiples of axes; None if it is anything else.
 
@@ -112,7 +115,7 @@ class Points:
 
     def __call__(self, expr: Expr) -> Value:
         """The value of ``expr``; what occurs twice in it is evaluated once."""
-        self.shared = _shared(expr)
+        self.shared = shared(expr)
         self.known = {}
         return self.value(expr)
 
@@ -330,7 +333,7 @@ class Points:
     }  # fmt: skip
 
 
-def _shared(expr: Expr) -> set[int]:
+def shared(expr: Expr) -> set[int]:
     """``id`` of the compound nodes that occur more than once in an expression."""
     seen: set[int] = set()
     shared: set[int] = set()

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import INDEXERS, Axis, Binary, Expr, Reduce, walk
 from loopwright.sched.language.stage import Stage
+from loopwright.sched.reference.blocks import blocks
 from loopwright.sched.reference.numbers import Array, plain, unit
 from loopwright.sched.reference.points import Points, Ranges, Value
 from loopwright.sched.reference.tuples import CustomTotal, ExtremeTotal, flattened
+from loopwright.sched.reference.updates import updated
 
 BLOCK = 1 << 18  # points of an elementwise block: what fits into a second-level cache
 FACTOR = 1 << 21  # elements of a factor of a sum of products: 16 MB in float64
@@ -34,11 +35,13 @@ class StageEvaluator:
 
     def __call__(self, stage: Stage) -> tuple[Value, ...]:
         """The values of a stage whose producers are known: one for each part of its elements."""
+        if stage.updating is not None:
+            return updated(stage, self.tensors, self.track)
         outs = [self._empty(stage.shape, dtype) for dtype in stage.dtypes]
         if 0 in stage.shape:
             return tuple(map(self._tidy, outs))
         factors = _factors(stage.reduce) if stage.reduce is not None else []
-        for ranges in _blocks(stage.axes, _steps(stage, factors)):
+        for ranges in blocks(stage.axes, _steps(stage, factors)):
             results = (
                 self._reduction(stage, stage.reduce, factors, ranges) if stage.reduce is not None else ()
             )
@@ -69,7 +72,7 @@ class StageEvaluator:
         totals = [self._total(member, len(stage.axes)) for member in reduce.members]
         if all(axis.extent for axis in reduce.axes):
             steps = _steps(stage, factors)
-            for inner in _blocks(reduce.axes, steps):
+            for inner in blocks(reduce.axes, steps):
                 points = Points(self.tensors, axes, ranges | inner, self.track)
                 extents = [stop - start for start, stop in points.ranges.values()]
                 for total in totals:
@@ -332,13 +335,3 @@ def _steps(stage: Stage, factors: list[list[Expr]]) -> dict[Axis, int]:
             )
             steps[axis] = (steps[axis] + 1) // 2
     return steps
-
-
-def _blocks(axes: tuple[Axis, ...], steps: dict[Axis, int]) -> Iterator[Ranges]:
-    """The blocks that cover ``axes``, in order."""
-    parts = [
-        [(start, min(start + steps[axis], axis.extent)) for start in range(0, axis.extent, steps[axis])]
-        for axis in axes
-    ]
-    for block in itertools.product(*parts):
-        yield dict(zip(axes, block, strict=True))

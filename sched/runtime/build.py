@@ -60,7 +60,7 @@ def program_of(schedule: Schedule, target: Target) -> Program:
 def signature_of(work: Workload) -> Signature:
     """The arrays of a workload's kernel: inputs in the order of declaration, then outputs."""
     inputs = tuple(Param(t.name, t.shape, t.dtype) for t in work.inputs)
-    outputs = tuple(Param(t.name, t.shape, t.dtype, "output") for t in work.outputs)
+    outputs = tuple(Param(t.label, t.shape, t.dtype, "output") for t in work.outputs)
     return Signature(work.name, inputs + outputs)
 
 

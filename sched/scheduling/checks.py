@@ -132,7 +132,7 @@ PAST = {
 
 def check_spatial(where: str, nest: StageNest, loop: Loop, what: str) -> None:
     """Iterations of a reduction loop write the same element: they cannot run side by side."""
-    if loop.reduce:
+    if loop.reduce and nest.stage.updating is None:
         spatial = [f"{nest.name}.{shown(other.name)}" for other in nest.loops if not other.reduce]
         instead = f"choose one of {', '.join(spatial)}" if spatial else f"{nest.name} has no other loops"
         raise ScheduleError(
@@ -238,7 +238,8 @@ def check_copies(where: str, nest: StageNest) -> None:
     known = [
         (loop.name, length[loop.name])
         for loop in nest.loops
-        if loop.kind == "unroll" and (nest.place.kind == "root" or loop.name in split_off)
+        if loop.kind == "unroll"
+        and (nest.place.kind in ("root", "chain") or loop.reduce or loop.name in split_off)
     ]
     copies = 1
     for _, size in known:
@@ -281,7 +282,7 @@ def sizes(nest: StageNest, box: Sequence[int] | None = None) -> dict[str, int]:
 
 def check_not_output(where: str, nests: Nests, nest: StageNest, why: str) -> None:
     """An output must be stored whole, where the caller expects it."""
-    if nest.name in nests.outputs.values():
+    if nests.last(nest.name) in nests.outputs.values():
         raise ScheduleError(f"{where}: {nest.name} is an output of the operator, {why}")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.scheduling.address import shown
-from loopwright.sched.scheduling.nest import Split, StageNest
+from loopwright.sched.scheduling.nest import StageNest
+from loopwright.sched.scheduling.order import written_order
 
 
 def check_written_order(where: str, nest: StageNest) -> None:
@@ -12,7 +13,7 @@ def check_written_order(where: str, nest: StageNest) -> None:
     keeping = _ordered_reducer(nest)
     if keeping is None:
         return
-    wanted = _written_order(nest)
+    wanted = written_order(nest)
     if [loop.name for loop in nest.loops if loop.reduce] != wanted:
         raise ScheduleError(
             f"{where}: {keeping} combines its terms in the order written (commutative=False);\n"
@@ -33,16 +34,3 @@ def check_commutes(where: str, nest: StageNest) -> None:
 def _ordered_reducer(nest: StageNest) -> str | None:
     """The name of a reducer whose terms do not commute."""
     return next((reducer.name for reducer in nest.stage.reducers if not reducer.commutative), None)
-
-
-def _written_order(nest: StageNest) -> list[str]:
-    """The reduction loops in the order that goes through the terms as written."""
-    order = [axis.name for axis in nest.stage.reduce_axes]
-    for relation in nest.relations:
-        if isinstance(relation, Split) and relation.parent in order:
-            at = order.index(relation.parent)
-            order[at : at + 1] = [relation.outer, relation.inner]
-        elif not isinstance(relation, Split) and relation.outer in order:
-            at = order.index(relation.outer)
-            order[at : at + 2] = [relation.fused]
-    return order

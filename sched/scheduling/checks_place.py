@@ -26,6 +26,7 @@ def check_kinds(where: str, nests: Nests) -> None:
     for nest in nests.stages.values():
         if nest.place.kind in ("at", "after"):
             check_not_inside_vector(where, nests, nest)
+        if nest.place.kind in ("at", "after", "chain"):
             check_parallel_inside(where, nests, nest, path(nests, nest.name))
 
 
@@ -61,7 +62,7 @@ def check_no_cycle(where: str, nests: Nests, nest: StageNest) -> None:
     seen = [nest.name]
     current = nest
     while current.place.kind in ("at", "after"):
-        current = nests.stages[current.place.stage]
+        current = nests.stages[nests.head(current.place.stage)]
         if current.place.kind == "inline":
             raise ScheduleError(
                 f"{where}: {nest.name} is computed at {_spot(nest)}, but {current.name} is inlined; "
@@ -104,6 +105,11 @@ def check_parallel_inside(where: str, nests: Nests, nest: StageNest, steps: tupl
 def check_completes(where: str, nests: Nests, nest: StageNest) -> None:
     """Where a stage follows another inside its loops, each iteration must complete a box of elements."""
     host = nests.stages[nest.place.stage]
+    if host.place.kind == "chain" or nests.updates(host.name):
+        raise ScheduleError(
+            f"{where}: {nests.head(host.name)} is complete only when its updates have run, so no stage can follow it inside "
+            f"its loops;\ncompute_at({nests.head(host.name)!r}, a loop of {nest.name}) brings the two together"
+        )
     outer: list[str] = []
     for loop in host.loops:
         if loop.reduce:
@@ -162,14 +168,14 @@ def check_available(
             f"{where}: {consumer} reads {producer} and would run inside its loops, before it is complete"
         )
     # A stage at the end of another's loop lives where that other one lives.
-    while nests.stages[name].place.kind == "after":
-        host = nests.stages[name].place.stage
+    while nests.place_of(name).kind == "after":
+        host = nests.place_of(name).stage
         inside = next((step for step in steps if step.stage == host), None)
         if inside is not None:
             _after_sibling(where, nests, paths, producer, name, target, inside)
             return
         name = host
-    place = nests.stages[name].place
+    place = nests.place_of(name)
     if place.kind != "at":
         return
     own = paths[name][-1]

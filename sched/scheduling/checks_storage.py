@@ -42,9 +42,10 @@ def check_stored_around(where: str, nests: Nests, nest: StageNest) -> None:
             f"{where}: {nest.name} is computed at {_spot(nest)} and stored {home}, which is not outside it;\n"
             f"name a loop farther out, or none with store_root({nest.name!r})"
         )
-    around = (host.place.stage, host.place.loop) if host.place.kind != "root" else ("", "")
+    place = nests.place_of(host.name)
+    around = (place.stage, place.loop) if place.kind != "root" else ("", "")
     if (stored.stage, stored.loop) != around:
-        outside = f"in {host.place.stage}.{shown(host.place.loop)}" if around[0] else "at root"
+        outside = f"in {place.stage}.{shown(place.loop)}" if around[0] else "at root"
         raise ScheduleError(
             f"{where}: {nest.name} is computed in the loops of {host.name}, so it is stored in one of these, or "
             f"{outside} where {host.name} is computed; not {home}"

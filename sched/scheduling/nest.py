@@ -53,9 +53,10 @@ class Place:
     ``root``: before everything that reads it, over its whole domain. ``inline``: substituted where it is read.
     ``at``: at the head of the body of loop ``loop`` of ``stage``, over the region needed there (compute_at).
     ``after``: at the end of that body, over the region produced there (reverse_compute_at).
+    ``chain``: right after ``stage`` and its earlier updates, wherever these are; so for an update.
     """
 
-    kind: Literal["root", "inline", "at", "after"] = "root"
+    kind: Literal["root", "inline", "at", "after", "chain"] = "root"
     stage: str = ""
     loop: str = ""
 
@@ -149,10 +150,14 @@ class Nests:
     def of(work: Workload) -> Nests:
         """The nests before any directive: every stage at root, its axes and then its reduction axes as loops."""
         stages = {
-            stage.name: StageNest(stage, tuple(Loop(axis.name, axis.reduce) for axis in stage.all_axes))
+            stage.name: StageNest(
+                stage,
+                tuple(Loop(axis.name, axis.reduce) for axis in stage.all_axes),
+                place=Place() if stage.updating is None else Place("chain", stage.label),
+            )
             for stage in work.stages
         }
-        origins = {output.name: origin(output) for output in work.outputs}
+        origins = {output.label: origin(output) for output in work.outputs}
         outputs = {array: stage.name for array, (stage, _) in origins.items()}
         return Nests(work.inputs, stages, outputs, {array: part for array, (_, part) in origins.items()})
 
@@ -165,6 +170,37 @@ class Nests:
     def consumers(self, name: str) -> list[str]:
         """The stages that read the input or stage ``name``, in order."""
         return [n.name for n in self.stages.values() if any(t.name == name for t in producers(n.stage))]
+
+    def head(self, name: str) -> str:
+        """The definition that an update belongs to; any other stage is its own."""
+        place = self.stages[name].place
+        return place.stage if place.kind == "chain" else name
+
+    def updates(self, name: str) -> list[StageNest]:
+        """The updates of a definition, in order."""
+        return [n for n in self.stages.values() if n.place.kind == "chain" and n.place.stage == name]
+
+    def last(self, name: str) -> str:
+        """The stage whose values are read under a name: the last update of a definition, or the tensor itself."""
+        updates = self.updates(name)
+        return updates[-1].name if updates else name
+
+    def place_of(self, name: str) -> Place:
+        """Where a stage is computed; an update is where its definition is."""
+        return self.stages[self.head(name)].place
+
+    def placed(self, kind: str, stage: str, loop: str) -> list[StageNest]:
+        """The stages computed at a loop (``at`` its head, or ``after``), in order.
+
+        One that is updated stands where its last update does: what these read comes before.
+        """
+        heads = [
+            (name, nest)
+            for name in self.stages
+            for nest in [self.stages[self.head(name)]]
+            if (nest.place.kind, nest.place.stage, nest.place.loop) == (kind, stage, loop)
+        ]
+        return [nest for name, nest in heads if name == self.last(nest.name)]
 
     def with_stage(self, nest: StageNest) -> Nests:
         """A copy in which one stage's nest is replaced."""

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from loopwright.sched.language.expr import Axis, Const, Expr, Load, loads, rewrite, substitute, walk
 from loopwright.sched.language.stage import Stage
-from loopwright.sched.language.workload import stage_exprs
+from loopwright.sched.language.workload import producers, stage_exprs
 from loopwright.sched.scheduling.address import loop_index
 from loopwright.sched.scheduling.nest import Fuse, Nests, StageNest
 
@@ -37,7 +37,7 @@ def vectors_innermost(nests: Nests) -> Nests:
 
 def path(nests: Nests, name: str) -> tuple[Step, ...]:
     """The loops that stand around stage ``name``, from its root stage inwards; raises RecursionError on a cycle."""
-    place = nests.stages[name].place
+    place = nests.place_of(name)
     if place.kind in ("root", "inline"):
         return ()
     host = nests.stages[place.stage]
@@ -46,7 +46,9 @@ def path(nests: Nests, name: str) -> tuple[Step, ...]:
 
 @lru_cache(maxsize=4096)
 def direct_reads(stage: Stage) -> tuple[frozenset[str], frozenset[str]]:
-    """The names of the tensors that a stage's reduction reads, and those that its body reads."""
+    """The names of the tensors that a stage's reduction (or update) reads, and those that its body reads."""
+    if stage.updating is not None:
+        return frozenset(tensor.name for tensor in producers(stage)), frozenset()
     values = stage.reduce.values if stage.reduce is not None else ()
     return _tensors_in(values), _tensors_in(stage.bodies)
 
@@ -113,7 +115,7 @@ def read_outside(nests: Nests, name: str, host: str) -> bool:
 
 def inside(nests: Nests, name: str, host: str) -> bool:
     """Whether a stage is computed inside the loops of ``host``."""
-    place = nests.stages[name].place
+    place = nests.place_of(name)
     return place.kind in ("at", "after") and (place.stage == host or inside(nests, place.stage, host))
 
 

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from loopwright.sched.language.expr import Expr, Load, Result, rewrite
 from loopwright.sched.language.stage import Input, Stage
 from loopwright.sched.language.text import text
+from loopwright.sched.language.updates import Update
 from loopwright.sched.lowering.stmt import Alloc, walk_statements
+from loopwright.sched.lowering.update import inside
 from loopwright.sched.scheduling.address import OUTER, find_loop, loop_index, shown
 from loopwright.sched.scheduling.checks import sizes
 from loopwright.sched.scheduling.knobs import Derived, Knob
@@ -40,7 +42,7 @@ def nest_text(schedule: Schedule) -> str:
     """The loop nest of a schedule, as ``print(schedule)`` shows it."""
     work = schedule.work
     arrays = ", ".join(f"{t.name} {t.dtype}{list(t.shape)}" for t in work.inputs)
-    outputs = ", ".join(f"{t.name} {t.dtype}{list(t.shape)}" for t in work.outputs)
+    outputs = ", ".join(f"{t.label} {t.dtype}{list(t.shape)}" for t in work.outputs)
     lines = [f"# {work}: {arrays} -> {outputs}"]
     if schedule.knobs:
         drawn = ", ".join(f"{name}={value!r}" for name, value in schedule.witness.items())
@@ -50,8 +52,8 @@ def nest_text(schedule: Schedule) -> str:
 
 def root_of(nests: Nests, name: str) -> str:
     """The stage at root in whose loops ``name`` is computed."""
-    place = nests.stages[name].place
-    return name if place.kind in ("root", "inline") else root_of(nests, place.stage)
+    place = nests.place_of(name)
+    return nests.head(name) if place.kind in ("root", "inline") else root_of(nests, place.stage)
 
 
 def root_order(nests: Nests) -> list[str]:
@@ -115,9 +117,10 @@ class _Printer:
             kept.insert(0, nest)
         kept += kept_in(self.nests, nest.name)
         for other in kept:
-            if other.name not in self.nests.outputs.values():
+            if self.nests.last(other.name) not in self.nests.outputs.values():
                 yield _line(depth, self.buffer(other))
-        yield from self.loops(nest, 0, depth)
+        for one in (nest, *self.nests.updates(nest.name)):
+            yield from self.loops(one, 0, depth)
 
     def followers(self, nest: StageNest) -> list[StageNest]:
         """The stages computed at the end of a stage's loops, outermost loop first."""
@@ -160,11 +163,10 @@ class _Printer:
         for kind in ("at", "after"):
             if kind == "after":
                 yield from self.loops(nest, position + 1, depth + 1)
-            for other in self.nests.stages.values():
-                if (other.place.kind, other.place.stage, other.place.loop) == (kind, nest.name, loop.name):
-                    yield from self.stage(other, depth + 1)
+            for other in self.nests.placed(kind, nest.name, loop.name):
+                yield from self.stage(other, depth + 1)
         first = next((n for n, other in enumerate(nest.loops) if other.reduce), None)
-        if position == first and not _is_plain(nest.stage):
+        if position == first and nest.stage.reduce is not None and not _is_plain(nest.stage):
             yield from self.epilogue(nest, position, depth)
 
     def epilogue(self, nest: StageNest, position: int, depth: int) -> Iterator[str]:
@@ -187,7 +189,7 @@ class _Printer:
             new, first = (sizes(nest, box)[loop.name] for box in boxes)
             notes += [f"{first} in the first iteration"] if new != first else []
         if loop.reduce:
-            notes.append("reduction")
+            notes.append("reduction" if nest.stage.updating is None else "domain")
         if nest.tensor is not None and nest.tensor[0] == loop.name:
             notes.append(f"by {nest.tensor[1]}")
         line = f"{_WORD[loop.kind]} {nest.name}.{shown(loop.name)} in {self.length(nest, loop.name)}"
@@ -214,6 +216,12 @@ class _Printer:
             return self.sliding[nest.name].added
         if nest.place.kind == "at":
             return self.regions.get(nest.name)
+        if nest.place.kind == "chain":
+            head = self.nests.stages[nest.place.stage]
+            length = self.lengths(head)
+            dims = zip(nest.stage.dims, head.stage.axes, strict=True)
+            own = {axis: min(length[dim.name], axis.extent) for axis, dim in dims if axis is not None}
+            return tuple(own[axis] for axis in nest.stage.axes)
         if nest.place.kind == "after":
             host = self.nests.stages[nest.place.stage]
             where = elementwise_map(self.nests, nest.stage, host.name)
@@ -310,6 +318,9 @@ class _Printer:
     def statements(self, nest: StageNest) -> Iterator[str]:
         """What stands in the innermost loop."""
         reduce = nest.stage.reduce
+        if nest.stage.updating is not None:
+            yield _update(nest.stage, nest.stage.updating)
+            return
         if reduce is None:
             # After cache_write two things are called C: the array, and the buffer that is computed into.
             part_of = self.nests.parts
@@ -326,6 +337,15 @@ class _Printer:
                 yield f"{target} {_UPDATE[own.op]} {values}"
             else:
                 yield f"{target} = {own.label}({target}, {values})"
+
+
+def _update(stage: Stage, update: Update) -> str:
+    """The statement of an update, with the conditions under which a point is run."""
+    conditions = [] if update.where is None else [update.where]
+    for index, size in zip(update.at, stage.shape, strict=True):
+        conditions += inside(index, size)
+    head = f"if {' and '.join(map(text, conditions))}: " if conditions else ""
+    return f"{head}{stage.label}[{', '.join(map(text, update.at))}] = {_listed(stage.bodies)}"
 
 
 def _is_plain(stage: Stage) -> bool:

@@ -88,7 +88,7 @@ def slides(nests: Nests, nest: StageNest) -> Slides:
 def trends(nests: Nests, name: str, host: StageNest, axis: Axis) -> list[Trend]:
     """For each dimension of a stage read inside ``host``: how the region read of it moves while ``axis`` advances."""
     stage = nests.stages[name].stage
-    found: list[Trend] = [0] * len(stage.axes)
+    found: list[Trend] = [0] * stage.ndim
     for reader, nest in nests.stages.items():
         if nest.place.kind == "inline" or name not in all_reads(nests, reader):
             continue
@@ -103,7 +103,12 @@ def _axis_trends(nests: Nests, nest: StageNest, host: StageNest, axis: Axis) -> 
     if nest.name == host.name:
         return {axis: 1}
     if nest.place.kind != "after":
-        return dict(zip(nest.stage.axes, trends(nests, nest.name, host, axis), strict=True))
+        head = nests.head(nest.name)
+        moves = trends(nests, nests.last(head), host, axis)
+        # A dimension that an update writes at places of its own is computed whole: what moves there is not known.
+        whole = [any(u.stage.dims[dim] is None for u in nests.updates(head)) for dim in range(len(moves))]
+        dims = zip(nest.stage.dims, moves, whole, strict=True)
+        return {own: None if all_ else trend for own, trend, all_ in dims if own is not None}
     producer = nests.stages[nest.place.stage]
     known = _axis_trends(nests, producer, host, axis)
     where = elementwise_map(nests, nest.stage, producer.name) or ()

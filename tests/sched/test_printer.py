@@ -10,6 +10,7 @@ import pytest
 
 import loopwright as lw
 from loopwright.sched.scheduling.schedule import Schedule
+from tests.sched.recurrences import filtered, histogram
 from tests.sched.test_tensorize import packed as packed_pairs
 from tests.sched.test_tensorize import product
 from tests.sched.tuple_workloads import columns, summary
@@ -128,6 +129,16 @@ NESTS: dict[str, Callable[[], Schedule]] = {
         .rfactor("least.ki", name="part")
         .vectorize("part.j", 8)
     ),
+    "updates": lambda: (
+        filtered(64, 100)
+        .schedule()
+        .split("out.r", ("ro", "ri"), 8)
+        .compute_at("y", "out.ro")
+        .vectorize("y.u0.r")
+        .vectorize("y.u1.r")
+        .parallel("out.ro")
+    ),
+    "histogram": lambda: histogram(120, 160, 64, "uint8").schedule().reorder("hist.u0", "x y"),
     "empty reduction": lambda: matmul(4, 5, 0).schedule().split("C.k", ("ko", "ki"), 4),
 }
 

@@ -11,6 +11,7 @@ import numpy as np
 import loopwright as lw
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.scheduling.schedule import Schedule
+from tests.sched.recurrences import CASES
 from tests.sched.tuple_workloads import TUPLES
 
 
@@ -237,6 +238,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "checked": lambda: checked(5, 8),
     "folded": lambda: folded(5),
     **TUPLES,
+    **{name: case.work for name, case in CASES.items()},
 }
 
 

@@ -9,10 +9,12 @@ from typing import Any
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.expr import Axis, Expr, Load, loads, rewrite, substitute
 from loopwright.sched.language.stage import Stage, Tensor
+from loopwright.sched.language.updates import chain
 from loopwright.sched.language.workload import stage_exprs
 from loopwright.sched.scheduling import checks
 from loopwright.sched.scheduling.address import find_loop, find_stage
 from loopwright.sched.scheduling.checks_place import check_places
+from loopwright.sched.scheduling.checks_update import check_finished, check_not_update, check_not_updated
 from loopwright.sched.scheduling.nest import Loop, Nests, Place, StageNest
 from loopwright.sched.scheduling.placement import produces_boxes, readers
 
@@ -46,14 +48,16 @@ def cache_read(
     """
     where = f"cache_read {tensor}"
     checks.check_scope(where, scope)
-    source = nests.tensor(tensor) if isinstance(tensor, str) else None
+    source = nests.tensor(nests.last(tensor)) if isinstance(tensor, str) else None
     if source is None:
         known = ", ".join([*(t.name for t in nests.inputs), *nests.stages])
         raise ScheduleError(f"{where}: there is no tensor {tensor!r}; there are {known}")
     if consumers is not None and not isinstance(consumers, tuple):
         raise ScheduleError(f"{where}: consumers= is a list of stages, such as ['C'], not {consumers!r}")
-    reading = tuple(readers(nests, tensor)) if consumers is None else consumers
-    checks.check_readers(where, nests, tensor, reading)
+    if tensor in nests.stages:
+        check_finished(where, nests, tensor)
+    reading = tuple(readers(nests, source.name)) if consumers is None else consumers
+    checks.check_readers(where, nests, source.name, reading)
     name = f"{tensor}_{scope}" if name is None else name
     checks.check_new_stage(where, nests, name)
     copy = _copy_of(source, nests.stages[next(n for n in nests.stages if n in reading)].stage, name)
@@ -65,7 +69,7 @@ def cache_read(
     for old in nests.stages.values():
         if old.name in reading:
             stages.setdefault(name, _copy_nest(copy, place, scope))
-            old = old.with_(stage=reading_instead(old.stage, tensor, copy))
+            old = old.with_(stage=reading_instead(old.stage, source.name, copy))
         stages[old.name] = old
     result = replace(nests, stages=stages)
     check_places(where, result)
@@ -81,7 +85,8 @@ def _copy_of(source: Tensor, consumer: Stage, name: str) -> Stage:
 
 @lru_cache(maxsize=1024)
 def _copy_out(stage: Stage, name: str) -> Stage:
-    return _plain_copy(stage, tuple(Axis(axis.name, axis.extent) for axis in stage.axes), name)
+    definition = list(chain(stage))[-1]
+    return _plain_copy(stage, tuple(Axis(axis.name, axis.extent) for axis in definition.axes), name)
 
 
 def _plain_copy(source: Tensor, axes: tuple[Axis, ...], name: str) -> Stage:
@@ -130,7 +135,12 @@ def reading_instead(stage: Stage, tensor: str, copy: Stage) -> Stage:
     reduce = stage.reduce
     if reduce is not None:
         reduce = replace(reduce, values=tuple(rewrite(value, change) for value in reduce.values))
-    return replace(stage, bodies=tuple(rewrite(body, change) for body in stage.bodies), reduce=reduce)
+    update = stage.updating
+    if update is not None:
+        where = None if update.where is None else rewrite(update.where, change)
+        update = replace(update, at=tuple(rewrite(index, change) for index in update.at), where=where)
+    bodies = tuple(rewrite(body, change) for body in stage.bodies)
+    return replace(stage, bodies=bodies, reduce=reduce, updating=update)
 
 
 def cache_write(
@@ -160,14 +170,16 @@ def cache_write(
     where = f"cache_write {stage}"
     checks.check_scope(where, scope)
     nest = find_stage(nests, stage, where)
+    check_not_update(where, nest)
     checks.check_not_inline(where, nest)
     if nest.layout is not None:
         raise ScheduleError(f"{where}: {stage} has a layout of its own; do this before transform_layout")
     name = f"{stage}_{scope}" if name is None else name
     checks.check_new_stage(where, nests, name)
     if at is None:
-        place = _default_place(nest)
+        place = Place() if nests.updates(stage) else _default_place(nest)
     else:
+        check_not_updated(where, nests, nest, "so the copy comes after all of that; leave out at=")
         host, loop = find_loop(nests, at, where)
         if host.name != stage:
             raise ScheduleError(
@@ -181,17 +193,18 @@ def cache_write(
 
 def copied_out(nests: Nests, nest: StageNest, name: str, place: Place) -> Nests:
     """The nests in which a copy ``name`` of a stage is read, and is the output, in its stead; nothing is checked."""
-    copy = _copy_out(nest.stage, name)
-    reading = readers(nests, nest.name)
+    nests = nests.with_stage(nest)
+    last = nests.last(nest.name)
+    copy = _copy_out(nests.stages[last].stage, name)
+    reading = readers(nests, last)
     stages: dict[str, StageNest] = {}
     for old in nests.stages.values():
-        if old.name == nest.name:
-            stages |= {nest.name: nest, name: _copy_nest(copy, place, "global")}
+        stages[old.name] = old
+        if old.name == last:
+            stages[name] = _copy_nest(copy, place, "global")
         elif old.name in reading:
-            stages[old.name] = old.with_(stage=reading_instead(old.stage, nest.name, copy))
-        else:
-            stages[old.name] = old
-    outputs = {array: name if writer == nest.name else writer for array, writer in nests.outputs.items()}
+            stages[old.name] = old.with_(stage=reading_instead(old.stage, last, copy))
+    outputs = {array: name if writer == last else writer for array, writer in nests.outputs.items()}
     return replace(nests, stages=stages, outputs=outputs)
 
 
@@ -233,6 +246,7 @@ def clone(nests: Nests, stage: str, consumers: tuple[str, ...], name: str | None
     """
     where = f"clone {stage}"
     nest = find_stage(nests, stage, where)
+    check_not_updated(where, nests, nest, "and its clone would not be; cache_read copies the result")
     if not isinstance(consumers, tuple):
         raise ScheduleError(f"{where}: consumers= is a list of stages, such as ['C'], not {consumers!r}")
     checks.check_readers(where, nests, stage, consumers)

@@ -10,6 +10,7 @@ from loopwright.sched.scheduling import checks
 from loopwright.sched.scheduling.address import LANES, OUTER, find_loop, shown
 from loopwright.sched.scheduling.checks_place import check_kinds
 from loopwright.sched.scheduling.checks_storage import check_storage
+from loopwright.sched.scheduling.checks_update import check_update_kinds
 from loopwright.sched.scheduling.directives.loops import split_loop
 from loopwright.sched.scheduling.nest import Loop, Nests, StageNest
 
@@ -46,6 +47,7 @@ def vectorize(nests: Nests, loop: str, width: int | None = None) -> Nests:
         changed = _with_kind(split_loop(nest, old, (outer, lanes), width, "auto"), lanes, "vectorize")
         nests = _moved(nests, nest.name, old.name, outer)
     checks.check_parallel_nesting(where, changed)
+    check_update_kinds(where, changed)
     result = nests.with_stage(changed)
     check_kinds(where, result)
     return result
@@ -79,6 +81,7 @@ def parallel(nests: Nests, loop: str) -> Nests:
     checks.check_spatial(where, nest, old, "parallel")
     changed = _with_kind(nest, old.name, "parallel")
     checks.check_parallel_nesting(where, changed)
+    check_update_kinds(where, changed)
     result = nests.with_stage(changed)
     check_kinds(where, result)
     check_storage(where, result)

@@ -7,6 +7,7 @@ import re
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.scheduling import checks, checks_rewrite
 from loopwright.sched.scheduling.address import find_stage, loop_index
+from loopwright.sched.scheduling.checks_update import AS_ITS_BASE, check_not_update
 from loopwright.sched.scheduling.directives.caching import cache_read, copied_out
 from loopwright.sched.scheduling.directives.loops import reorder, split_loop
 from loopwright.sched.scheduling.nest import Nests, Place
@@ -49,6 +50,7 @@ def transform_layout(
     if any(t.name == stage for t in nests.inputs):
         return _packed(where, nests, stage, order, name)
     nest = find_stage(nests, stage, where)
+    check_not_update(where, nest, AS_ITS_BASE)
     checks.check_not_inline(where, nest)
     if nest.place.kind == "after":
         raise ScheduleError(
@@ -56,7 +58,7 @@ def transform_layout(
         )
     checks_rewrite.check_not_aligned(where, nest)
     nest = nest.with_(layout=checks_rewrite.check_layout(where, nest, order))
-    if stage not in nests.outputs.values():
+    if nests.last(stage) not in nests.outputs.values():
         checks_rewrite.check_no_copy(where, nest, name)
         return nests.with_stage(nest)
     name = f"{stage}_unpacked" if name is None else name

@@ -10,6 +10,7 @@ from loopwright.sched.scheduling.address import find_loop, find_stage, no_loop, 
 from loopwright.sched.scheduling.checks_order import check_written_order
 from loopwright.sched.scheduling.checks_place import check_places
 from loopwright.sched.scheduling.checks_storage import check_storage
+from loopwright.sched.scheduling.checks_update import check_update_kinds, check_update_order
 from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, Split, StageNest
 
 
@@ -138,6 +139,8 @@ def reorder(nests: Nests, stage: str, order: str | tuple[str, ...]) -> Nests:
     changed = nest.with_(loops=loops)
     checks.check_parallel_nesting(where, changed)
     check_written_order(where, changed)
+    check_update_order(where, changed)
+    check_update_kinds(where, changed)
     result = nests.with_stage(changed)
     check_places(where, result)
     return result

@@ -6,6 +6,7 @@ from loopwright.sched.errors import ScheduleError
 from loopwright.sched.scheduling import checks
 from loopwright.sched.scheduling.address import find_loop, find_stage
 from loopwright.sched.scheduling.checks_place import check_places
+from loopwright.sched.scheduling.checks_update import check_not_update, check_not_updated
 from loopwright.sched.scheduling.nest import Nests, Place
 
 
@@ -33,6 +34,7 @@ def compute_at(nests: Nests, stage: str, at: str) -> Nests:
     where = f"compute_at {stage}, {at}"
     nest = find_stage(nests, stage, where)
     host, loop = find_loop(nests, at, where)
+    check_not_update(where, nest)
     checks.check_not_output(where, nests, nest, "so it is computed whole, at root")
     checks.check_not_inline(where, nest)
     _check_apart(where, stage, host.name)
@@ -62,6 +64,7 @@ def reverse_compute_at(nests: Nests, stage: str, at: str) -> Nests:
     where = f"reverse_compute_at {stage}, {at}"
     nest = find_stage(nests, stage, where)
     host, loop = find_loop(nests, at, where)
+    check_not_updated(where, nests, nest, "so it is not elementwise; compute_at is possible")
     checks.check_not_inline(where, nest)
     _check_apart(where, stage, host.name)
     if nest.layout is not None:
@@ -97,6 +100,7 @@ def compute_inline(nests: Nests, stage: str) -> Nests:
     """
     where = f"compute_inline {stage}"
     nest = find_stage(nests, stage, where)
+    check_not_updated(where, nests, nest, "so it must be stored; compute_at is possible")
     checks.check_not_output(where, nests, nest, "so it must be stored")
     checks.check_no_reduction(where, nest, "which would be done again for every use; compute_at is possible")
     checks.check_not_inline(where, nest)
@@ -125,6 +129,7 @@ def compute_root(nests: Nests, stage: str) -> Nests:
     """
     where = f"compute_root {stage}"
     nest = find_stage(nests, stage, where)
+    check_not_update(where, nest)
     result = nests.with_stage(nest.with_(place=Place("root"), stored=None))
     check_places(where, result)
     return result

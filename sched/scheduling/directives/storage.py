@@ -6,6 +6,7 @@ from typing import Any
 
 from loopwright.sched.scheduling import checks, checks_rewrite
 from loopwright.sched.scheduling.address import find_stage
+from loopwright.sched.scheduling.checks_update import AS_ITS_BASE, check_not_update
 from loopwright.sched.scheduling.nest import Align, Nests
 
 
@@ -23,6 +24,7 @@ def set_scope(nests: Nests, stage: str, scope: Any) -> Nests:
     where = f"set_scope {stage}"
     checks.check_scope(where, scope)
     nest = find_stage(nests, stage, where)
+    check_not_update(where, nest, AS_ITS_BASE)
     checks.check_not_inline(where, nest)
     checks.check_not_output(
         where, nests, nest, "and lies where the caller says; cache_write gives it a buffer"
@@ -46,6 +48,7 @@ def storage_align(nests: Nests, stage: str, axis: str, factor: int, offset: int 
     """
     where = f"storage_align {stage}"
     nest = find_stage(nests, stage, where)
+    check_not_update(where, nest, AS_ITS_BASE)
     checks.check_not_inline(where, nest)
     checks.check_not_output(
         where, nests, nest, "and is stored as the caller expects; cache_write gives it a buffer"

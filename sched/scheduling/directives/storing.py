@@ -5,7 +5,10 @@ from __future__ import annotations
 from loopwright.sched.scheduling import checks
 from loopwright.sched.scheduling.address import find_loop, find_stage
 from loopwright.sched.scheduling.checks_place import check_places
+from loopwright.sched.scheduling.checks_update import check_not_updated
 from loopwright.sched.scheduling.nest import Nests, Stored
+
+UPDATED = "so its buffer lives where it is computed:\nwhat one iteration leaves would be updated again"
 
 
 def store_at(nests: Nests, stage: str, at: str, fold: bool = True) -> Nests:
@@ -34,6 +37,7 @@ def store_at(nests: Nests, stage: str, at: str, fold: bool = True) -> Nests:
     where = f"store_at {stage}, {at}"
     nest = find_stage(nests, stage, where)
     host, loop = find_loop(nests, at, where)
+    check_not_updated(where, nests, nest, UPDATED)
     checks.check_switch(where, "fold", fold)
     result = nests.with_stage(nest.with_(stored=Stored(host.name, loop.name, fold)))
     check_places(where, result)
@@ -61,6 +65,7 @@ def store_root(nests: Nests, stage: str, fold: bool = True) -> Nests:
     where = f"store_root {stage}"
     nest = find_stage(nests, stage, where)
     checks.check_not_inline(where, nest)
+    check_not_updated(where, nests, nest, UPDATED)
     checks.check_switch(where, "fold", fold)
     result = nests.with_stage(nest.with_(stored=Stored(fold=fold)))
     check_places(where, result)

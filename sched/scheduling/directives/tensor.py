@@ -9,6 +9,7 @@ from loopwright.sched.intrinsics.registry import find
 from loopwright.sched.scheduling import checks, checks_rewrite
 from loopwright.sched.scheduling.address import find_loop, loop_index
 from loopwright.sched.scheduling.checks_place import check_kinds
+from loopwright.sched.scheduling.checks_update import check_not_update
 from loopwright.sched.scheduling.nest import Nests
 from loopwright.sched.scheduling.placement import vectors_innermost
 
@@ -36,6 +37,7 @@ def tensorize(nests: Nests, loop: str, intrinsic: str) -> Nests:
     """
     where = f"tensorize {loop}"
     nest, first = find_loop(nests, loop, where)
+    check_not_update(where, nest, "and intrinsics compute definitions")
     name = find(intrinsic, where).name
     position = loop_index(nest, first.name)
     for inner in nest.loops[position:]:

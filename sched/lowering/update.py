@@ -1,0 +1,56 @@
+"""The innermost statement of an update: a store at a computed place, under the conditions that keep it inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from loopwright.sched import dtypes
+from loopwright.sched.language.expr import Binary, Cast, Const, Expr, Load
+from loopwright.sched.language.interval import Range, index_range
+from loopwright.sched.lowering.frame import Frame
+from loopwright.sched.lowering.stmt import Buffer, If, Stmt, Store
+
+if TYPE_CHECKING:
+    from loopwright.sched.lowering.loopnest import Builder
+
+
+def updated(builder: Builder, frame: Frame) -> Stmt:
+    """Store an update's value where it belongs; a point outside the stage, or outside ``where``, is skipped."""
+    definition = frame.definition
+    conditions = [] if definition.where is None else [definition.where]
+    for index, size in zip(definition.at, definition.stage.shape, strict=True):
+        conditions += inside(index, size)
+    point = tuple(
+        builder.value(index if index.dtype == "int32" else Cast(index, "int32"), frame)
+        for index in definition.at
+    )
+    target = builder.storage[frame.nest.name].element(point)
+    assert isinstance(target.tensor, Buffer)
+    value = builder.value(definition.bodies[0], frame)
+    statement: Stmt = Store(target.tensor, target.indices, value, frame.nest.name, "update")
+    for condition in reversed(conditions):
+        statement = If(builder.value(condition, frame), statement, None)
+    return statement
+
+
+def inside(index: Expr, size: int) -> Iterator[Expr]:
+    """The conditions under which an index is one of ``0 .. size - 1``, as far as they do not hold anyway."""
+    least, greatest = _reach(index)
+    if least < 0:
+        yield Binary("ge", index, Const(0, index.dtype), "bool")
+    if greatest >= size:
+        yield Binary("lt", index, Const(size, index.dtype), "bool")
+
+
+def _reach(index: Expr) -> Range:
+    """What an index can be: by its arithmetic, or by the type of an element it is read from."""
+    span = index_range(index)
+    low, high = dtypes.limits(index.dtype)
+    if span is not None and low <= span[0] and span[1] <= high:
+        return span
+    if isinstance(index, Cast) and isinstance(index.value, Load) and dtypes.is_integer(index.value.dtype):
+        narrow = dtypes.limits(index.value.dtype)
+        if low <= narrow[0] and narrow[1] <= high:
+            low, high = narrow
+    return int(low), int(high)

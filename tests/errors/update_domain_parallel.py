@@ -1,0 +1,8 @@
+# ScheduleError
+# parallel hist.u0.y: the iterations of hist.u0.y depend on each other, so it cannot be parallel:
+# two iterations of y may write the same element hist[img[y, x]].
+# There are no loops but those of the domain
+
+from tests.sched.recurrences import histogram
+
+histogram(7, 9, 5).schedule().parallel("hist.u0.y")
