@@ -73,8 +73,8 @@ class Frame:
         return self.leaves(relation.outer) + self.leaves(relation.inner)
 
     def opened(self, name: str) -> bool:
-        """Whether any loop that carries part of ``name`` is open."""
-        return any(leaf in self.values for leaf in self.leaves(name))
+        """Whether any loop that carries part of ``name`` is open, or only a piece of it is computed here."""
+        return any(leaf in self.values or leaf in self.pieces for leaf in self.leaves(name))
 
     # --- extents ------------------------------------------------------------------------------------------------
 

@@ -113,10 +113,10 @@ class Reduction:
         copies = max(1, prod(sizes[:-2])) * len(self.reduce.dtypes)
         rows, lanes = register_cut(inner_rows, sizes[-1], native, self.builder.registers // copies)
         cut = {closed[-1].name: lanes} | ({closed[-2].name: rows} if len(sizes) > 1 else {})
-        # A loop that becomes shorter in a tail still to be peeled, or where a padded tile is stored, has fewer pieces there:
-        # it stays whole.
-        tails = [s for s in frame.splits if frame.partitions(s) or frame.pads(s)]
-        shorter = {leaf for s in tails for leaf in frame.leaves(s.inner)}
+        # A loop that becomes shorter in a tail still to be peeled has fewer pieces there: it stays whole.
+        shorter = _shorter(frame)
+        # So does a vector that is padded: its stores would ask at every lane. (Rows of a padded tile ask once for each.)
+        shorter |= _shorter(frame.in_phase("post")) & {closed[-1].name}
         return {
             loop.name: cut[loop.name]
             for loop, size in zip(closed, sizes, strict=True)
@@ -258,3 +258,8 @@ class Reduction:
         if not loops:
             return leaf(frame)
         return self.builder.open(frame, loops[0], lambda f: self._spatial(f, loops[1:], leaf))
+
+
+def _shorter(frame: Frame) -> set[str]:
+    """The loops that have fewer iterations in a tail that is still to be divided off."""
+    return {leaf for s in frame.splits if frame.partitions(s) for leaf in frame.leaves(s.inner)}

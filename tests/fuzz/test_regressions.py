@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import loopwright as lw
+from loopwright import ops
+from loopwright.sched.reference import random_inputs
 from tests.fuzz.hunt import Tally, failure, random_schedule
 from tests.fuzz.works import random_work
 
@@ -64,3 +66,19 @@ def test_cases_that_once_failed(number: int) -> None:
 
     work = random_work(number)
     assert failure(work, random_schedule(work, Random(number), Tally()), number) is None
+
+
+@pytest.mark.parametrize(("M", "N"), [(15, 32), (29, 64), (29, 70)])
+def test_a_padded_tile_that_is_cut_to_fit_the_registers(M: int, N: int) -> None:
+    """The pieces of the last tile were stored beyond the end of the array."""
+    schedule = (
+        ops.matmul(M=M, N=N, K=3)
+        .schedule()
+        .tile("C", i=("io", "ii", 14), j=("jo", "ji", 32), tail="pad")
+        .reorder("C", "io jo k ii ji")
+        .unroll("C.ii")
+        .vectorize("C.ji")
+    )
+    work = schedule.work
+    a, b = random_inputs(work)
+    np.testing.assert_array_equal(lw.build(work, schedule=schedule)(a, b), work.reference(a, b))
