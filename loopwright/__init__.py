@@ -54,6 +54,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from loopwright.sched.language.einsum import einsum as einsum
     from loopwright.sched.language.expr import cast as cast
     from loopwright.sched.language.expr import select as select
+    from loopwright.sched.language.extents import size as size
     from loopwright.sched.language.mathfns import abs as abs
     from loopwright.sched.language.mathfns import acos as acos
     from loopwright.sched.language.mathfns import asin as asin
@@ -103,6 +104,7 @@ _HOME = {
         "sched.language.boundary": "constant_exterior mirror_image mirror_interior repeat_edge repeat_image",
         "sched.language.builders": "all any clip compute const input max min pow prod reduce_axis sum",
         "sched.language.expr": "cast select",
+        "sched.language.extents": "size",
         "sched.language.mathfns": (
             "abs acos asin atan ceil cos cosh erf exp exp2 expm1 floor log log10 log1p log2 round "
             "rsqrt sigmoid sin sinh sqrt tan tanh trunc "

@@ -14,6 +14,7 @@ import numpy as np
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Axis, Binary, Cast, Const, Expr, Load
+from loopwright.sched.language.extents import known_shape
 from loopwright.sched.language.stage import Stage
 from loopwright.sched.scheduling.nest import Fuse, Split, StageNest
 
@@ -80,14 +81,14 @@ def access_of(load: Load, packed: bool = False) -> Access:
     """The access a load makes."""
     tensor = load.tensor
     dims = tuple(steps(index) for index in load.indices)
-    return Access(tensor.name, tensor.shape, dtypes.itemsize(tensor.dtype), dims, packed)
+    return Access(tensor.name, known_shape(tensor.shape), dtypes.itemsize(tensor.dtype), dims, packed)
 
 
 def write_of(stage: Stage) -> Access:
     """The access by which a stage stores its elements."""
     places = stage.axes if stage.updating is None else stage.updating.at
     dims = tuple(steps(index) for index in places)
-    return Access(stage.name, stage.shape, dtypes.itemsize(stage.dtype), dims, write=True)
+    return Access(stage.name, known_shape(stage.shape), dtypes.itemsize(stage.dtype), dims, write=True)
 
 
 class NestShape:

@@ -12,6 +12,7 @@ from loopwright.autotune.features.program import imbalance
 from loopwright.autotune.sketch.values import block_counts, vector_lengths
 from loopwright.autotune.space import Rule, Sketch
 from loopwright.sched.errors import ScheduleError
+from loopwright.sched.language.extents import known
 from loopwright.sched.recipes.default import gemm_plan, native_lanes
 from loopwright.sched.recipes.gemm import GemmPlan, Packing, Sharing, gemm, packable
 from loopwright.sched.recipes.roles import Roles
@@ -65,7 +66,7 @@ def _depths(roles: Roles, packing: Packing) -> list[Knob | None]:
 
     Blocks divide it: a rest would be another copy of the innermost code.
     """
-    extent = roles.reduce[-1].extent if roles.reduce else 1
+    extent = known(roles.reduce[-1].extent) if roles.reduce else 1
     most = min(MOST_DEPTH, extent // 2)
     values = tuple(n for n in range(LEAST_DEPTH, most + 1, 8) if extent % n == 0)
     if packing == "none" or not values:
@@ -88,9 +89,9 @@ def _knobs(roles: Roles, target: Target) -> dict[str, Knob]:
     assert roles.rows is not None
     assert roles.vector is not None
     lanes = native_lanes(roles, target)
-    rows, columns = roles.rows.extent, roles.vector.extent
+    rows, columns = known(roles.rows.extent), known(roles.vector.extent)
     most = min(rows, 16 if target.registers <= 16 else 28)
-    depth = roles.reduce[-1].extent if roles.reduce else 1
+    depth = known(roles.reduce[-1].extent) if roles.reduce else 1
     values: dict[str, list[Any]] = {
         "rows": [n for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 28) if n <= most],
         "columns": vector_lengths(columns, lanes, 6),
@@ -106,8 +107,8 @@ def _plan_numbers(knobs: Mapping[str, Knob], roles: Roles) -> dict[str, Any]:
     """The plan's numbers; blocks are as even as can be: so many tiles each that their number is the knob's."""
     assert roles.rows is not None
     assert roles.vector is not None
-    row_tiles = _divided(roles.rows.extent, knobs["rows"])
-    column_tiles = _divided(roles.vector.extent, knobs["columns"])
+    row_tiles = _divided(known(roles.rows.extent), knobs["rows"])
+    column_tiles = _divided(known(roles.vector.extent), knobs["columns"])
     return {
         "rows": knobs["rows"],
         "columns": knobs["columns"],
@@ -127,7 +128,7 @@ def _fits_registers(roles: Roles, target: Target) -> Rule:
     names, lanes = knob_names(roles), native_lanes(roles, target)
     assert roles.rows is not None
     assert roles.vector is not None
-    possible = roles.rows.extent * ceil(roles.vector.extent / lanes)
+    possible = known(roles.rows.extent) * ceil(known(roles.vector.extent) / lanes)
     least, most = min(6, possible), target.registers - 2
 
     def rule(values: Mapping[str, Array]) -> Array:
@@ -142,8 +143,8 @@ def _bounded_code(roles: Roles, target: Target, depth: Knob | None) -> Rule:
     names, lanes = knob_names(roles), native_lanes(roles, target)
     assert roles.rows is not None
     assert roles.vector is not None
-    rows, columns = roles.rows.extent, roles.vector.extent
-    extent = roles.reduce[-1].extent if roles.reduce else 1
+    rows, columns = known(roles.rows.extent), known(roles.vector.extent)
+    extent = known(roles.reduce[-1].extent) if roles.reduce else 1
 
     def rule(values: Mapping[str, Array]) -> Array:
         steps = values[depth.name] if depth is not None else extent
@@ -173,10 +174,10 @@ def _reaches_cores(roles: Roles, target: Target, sharing: Sharing) -> Rule:
     """Blocks that leave no core idle for long, and blocks no larger than there are tiles."""
     assert roles.rows is not None and roles.vector is not None
     names = knob_names(roles)
-    rows, columns = roles.rows.extent, roles.vector.extent
+    rows, columns = known(roles.rows.extent), known(roles.vector.extent)
     batches = 1
     for axis in roles.outer:
-        batches *= axis.extent
+        batches *= known(axis.extent)
 
     def rule(values: Mapping[str, Array]) -> Array:
         row_tiles = _divided(rows, values[names["rows"]])
@@ -202,8 +203,8 @@ def _seed(roles: Roles, target: Target) -> dict[str, Any]:
     wanted = {
         "rows": plan.rows,
         "columns": plan.columns,
-        "row_blocks": _divided(_divided(roles.rows.extent, plan.rows), plan.row_tiles),
-        "column_blocks": _divided(_divided(roles.vector.extent, plan.columns), plan.column_tiles),
+        "row_blocks": _divided(_divided(known(roles.rows.extent), plan.rows), plan.row_tiles),
+        "column_blocks": _divided(_divided(known(roles.vector.extent), plan.columns), plan.column_tiles),
         "unroll": plan.unroll,
     }
     return {

@@ -10,6 +10,7 @@ import numpy as np
 from loopwright.autotune.sketch.values import vector_lengths
 from loopwright.autotune.space import Rule, Sketch
 from loopwright.sched.errors import ScheduleError
+from loopwright.sched.language.extents import known
 from loopwright.sched.recipes.default import elementwise_plan, native_lanes, points, reduction_plan
 from loopwright.sched.recipes.roles import Roles
 from loopwright.sched.recipes.simple import SimplePlan, elementwise, reduction
@@ -28,7 +29,9 @@ def elementwise_sketches(base: Schedule, roles: Roles, target: Target) -> Iterat
         return
     lanes = native_lanes(roles, target)
     knobs = {
-        "lanes": _knob(roles, "lanes", vector_lengths(max(roles.vector.extent, _elements(roles)), lanes, 8)),
+        "lanes": _knob(
+            roles, "lanes", vector_lengths(max(known(roles.vector.extent), _elements(roles)), lanes, 8)
+        ),
         "copies": _knob(roles, "copies", [1, 2, 4, 8]),
     }
     plan = elementwise_plan(roles, target)
@@ -41,13 +44,13 @@ def reduction_sketches(base: Schedule, roles: Roles, target: Target) -> Iterator
     """Vectors along a spatial axis where one lies along memory, several sums side by side, and unrolling."""
     lanes = native_lanes(roles, target)
     vector = roles.vector
-    depth = roles.reduce[-1].extent
-    side = vector.extent if vector is not None else roles.outer[-1].extent if roles.outer else 1
+    depth = known(roles.reduce[-1].extent)
+    side = known(vector.extent) if vector is not None else known(roles.outer[-1].extent) if roles.outer else 1
     knobs = {"unroll": _knob(roles, "unroll", [n for n in (1, 2, 4, 8, 16) if n <= depth])}
     plan = reduction_plan(roles, target)
     wanted: dict[str, Any] = {"unroll": plan.unroll}
     if vector is not None:
-        knobs["lanes"] = _knob(roles, "lanes", vector_lengths(vector.extent, lanes, 8))
+        knobs["lanes"] = _knob(roles, "lanes", vector_lengths(known(vector.extent), lanes, 8))
         wanted["lanes"] = plan.lanes
     if vector is not None or roles.outer:
         knobs["copies"] = _knob(roles, "copies", [n for n in (1, 2, 3, 4, 6, 8, 12, 16) if n <= side])
@@ -94,5 +97,5 @@ def _nearest(knob: Knob, value: int) -> Any:
 def _elements(roles: Roles) -> int:
     total = 1
     for axis in roles.stage.axes:
-        total *= axis.extent
+        total *= known(axis.extent)
     return total

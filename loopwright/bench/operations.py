@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from loopwright.sched.language.expr import Binary, Call, Expr, Unary, children
+from loopwright.sched.language.extents import known_shape
 from loopwright.sched.language.workload import Workload
 
 _ARITHMETIC = frozenset(("add", "sub", "mul", "div", "floordiv", "mod", "min", "max", "pow"))
@@ -26,10 +27,10 @@ def operations(work: Workload) -> int:
     """
     total = 0
     for stage in work.stages:
-        points = prod(stage.shape)
+        points = prod(known_shape(stage.shape))
         total += points * sum(map(_count, stage.bodies))
         if stage.reduce is not None:
-            steps = prod(axis.extent for axis in stage.reduce.axes)
+            steps = prod(known_shape(axis.extent for axis in stage.reduce.axes))
             total += points * steps * sum(1 + _count(value) for value in stage.reduce.values)
     return total
 

@@ -20,6 +20,7 @@ from loopwright.sched.importer.inside import always_inside, simplified
 from loopwright.sched.importer.refuse import brief, refuse
 from loopwright.sched.language import expr as lw
 from loopwright.sched.language.expr import Binary, Const, Expr
+from loopwright.sched.language.extents import known_shape
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.language.stage import Tensor
 
@@ -127,7 +128,11 @@ class Translator:
             refuse(self.where, f"it reads {buffer.name} before a block has written it, or while writing it",
                    "an update of earlier contents (in place, or a scan) is not supported")  # fmt: skip
         tensor = self.tensors[buffer]
-        return tensor[tuple(self.index(i, size) for i, size in zip(expr.indices, tensor.shape, strict=True))]
+        return tensor[
+            tuple(
+                self.index(i, size) for i, size in zip(expr.indices, known_shape(tensor.shape), strict=True)
+            )
+        ]
 
     def index(self, expr: Any, size: int) -> Expr:
         """An index. It is simplified over the ranges of the axes where it divides (TVM leaves ``(j // 8 + i) % 4`` of

@@ -13,6 +13,7 @@ from tvm_ffi import structural_equal
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Axis, Binary, Cast, Const, Expr, Select, Unary, walk
+from loopwright.sched.language.extents import known
 from loopwright.sched.language.interval import index_range
 
 MOST_POINTS = 1 << 18
@@ -46,7 +47,7 @@ def always_inside(index: Expr, size: int) -> bool:
     points = math.prod(axis.extent for axis in axes)
     if not 0 < points <= MOST_POINTS:
         return False
-    grid = np.ix_(*(np.arange(axis.extent, dtype="int64") for axis in axes))
+    grid = np.ix_(*(np.arange(known(axis.extent), dtype="int64") for axis in axes))
     values = _evaluate(index, dict(zip(axes, grid, strict=True)))
     return values is not None and bool(np.all((values >= 0) & (values < size)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loopwright.sched.language.expr import Load
+from loopwright.sched.language.extents import known_shape
 from loopwright.sched.lowering.affine import Linear, linear, simplify
 
 
@@ -23,6 +24,6 @@ def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
 def offset(load: Load, strides: tuple[int, ...] | None = None) -> Linear:
     """The place of an element, counted in elements from the first of its tensor."""
     total = Linear({}, 0)
-    for index, step in zip(load.indices, strides or strides_of(load.tensor.shape), strict=True):
+    for index, step in zip(load.indices, strides or strides_of(known_shape(load.tensor.shape)), strict=True):
         total = total.add(linear(simplify(index)), step)
     return total

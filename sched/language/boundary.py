@@ -21,13 +21,15 @@ from operator import and_
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import DefinitionError, ExpressionTypeError
-from loopwright.sched.language.expr import Expr, ExprLike, binary, cast, constant, select, wrap
+from loopwright.sched.language.expr import Expr, ExprLike, Extent, binary, cast, constant, select, wrap
+from loopwright.sched.language.extents import minus, plus, same, shape_text, surely
 from loopwright.sched.language.interval import index_range
+from loopwright.sched.language.polynomial import at_most
 from loopwright.sched.language.stage import Tensor
 
 # An index, and the first and the last index of the bounds, to an index inside them.
-Map = Callable[[Expr, int, int], Expr]
-Bounds = tuple[int, int]
+Map = Callable[[Expr, Extent, Extent], Expr]
+Bounds = tuple[Extent, Extent]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,7 +50,7 @@ class Bounded:
     value: Expr | None = None
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[Extent, ...]:
         """The sizes of the tensor's dimensions."""
         return self.tensor.shape
 
@@ -85,7 +87,7 @@ class Bounded:
     def _or_value(self, indices: tuple[Expr, ...]) -> Expr:
         """The element where its indices are inside, else the value."""
         assert self.value is not None
-        if any(start == stop for start, stop in self.bounds.values()):
+        if any(same(start, stop) for start, stop in self.bounds.values()):
             return self.value
         tests = [test for dim, bound in self.bounds.items() for test in _tests(indices[dim], *bound)]
         if not tests:
@@ -223,9 +225,10 @@ def _mapped(
 ) -> Bounded:
     found = _bounds(where, tensor, dims, bounds)
     for dim, (start, stop) in found.items():
-        if start == stop:
+        if not at_most(1, minus(stop, start)):
+            may = "may have no elements (promise at_least=1)" if isinstance(stop, Expr) else "has no elements"
             raise DefinitionError(
-                f"{where}: dimension {dim} of {tensor.name} {tensor.shape} has no elements in {start}..{stop}, "
+                f"{where}: dimension {dim} of {tensor.name} {shape_text(tensor.shape, '()')} {may} in {start}..{stop}, "
                 "so there is none to stand outside; constant_exterior is possible"
             )
     return Bounded(tensor, where, found, inward)
@@ -244,7 +247,7 @@ def _bounds(
     for dim in [*chosen, *given]:
         if isinstance(dim, bool) or not isinstance(dim, int) or not 0 <= dim < len(tensor.shape):
             raise DefinitionError(
-                f"{where}: {tensor.name} has no dimension {dim!r}; its shape is {tensor.shape}, so they are "
+                f"{where}: {tensor.name} has no dimension {dim!r}; its shape is {shape_text(tensor.shape, '()')}, so they are "
                 f"0 to {len(tensor.shape) - 1}"
             )
     for dim, bound in given.items():
@@ -259,8 +262,8 @@ def _check_bound(where: str, tensor: Tensor | Bounded, dim: int, bound: object) 
     if (
         not isinstance(bound, tuple)
         or len(bound) != 2
-        or any(isinstance(end, bool) or not isinstance(end, int) for end in bound)
-        or not 0 <= bound[0] <= bound[1] <= size
+        or any(isinstance(end, bool) or not isinstance(end, (int, Expr)) for end in bound)
+        or not (at_most(0, bound[0]) and at_most(bound[0], bound[1]) and at_most(bound[1], size))
     ):
         raise DefinitionError(
             f"{where}: the bounds {bound!r} of dimension {dim} of {tensor.name} are no (start, stop) inside 0..{size}"
@@ -270,7 +273,7 @@ def _check_bound(where: str, tensor: Tensor | Bounded, dim: int, bound: object) 
 # --- the maps --------------------------------------------------------------------------------------------------
 
 
-def _signed(index: Expr, inward: Map, start: int, stop: int) -> Expr:
+def _signed(index: Expr, inward: Map, start: Extent, stop: Extent) -> Expr:
     """An index mapped into the bounds. Arithmetic that could overflow the index's type is done in a wider one."""
     if index.dtype == "uint64":
         raise DefinitionError(
@@ -281,29 +284,34 @@ def _signed(index: Expr, inward: Map, start: int, stop: int) -> Expr:
         index = cast("int32" if narrow else "int64", index)
     if index.dtype == "int32" and index_range(index) is None:
         index = cast("int64", index)
-    return cast("int32", inward(index, start, stop - 1))
+    return cast("int32", inward(index, start, minus(stop, 1)))
 
 
-def _edge(index: Expr, first: int, last: int) -> Expr:
+def _edge(index: Expr, first: Extent, last: Extent) -> Expr:
     span = index_range(index)
-    if span is None or span[0] < first:
+    if span is None or not at_most(first, span[0]):
         index = binary("max", index, first)
-    if span is None or span[1] > last:
+    if span is None or not at_most(span[1], last):
         index = binary("min", index, last)
     return index
 
 
-def _image(index: Expr, first: int, last: int) -> Expr:
+def _image(index: Expr, first: Extent, last: Extent) -> Expr:
     span = index_range(index)
-    if span is not None and first <= span[0] and span[1] <= last:
+    if span is not None and at_most(first, span[0]) and at_most(span[1], last):
         return index
-    return _shifted(binary("mod", _shifted(index, -first), last - first + 1), first)
+    length = plus(minus(last, first), 1)
+    return _shifted(binary("mod", _shifted(index, minus(0, first)), length), first)
 
 
 def _mirror(twice: int) -> Map:
     """The map that turns over at the bounds; ``twice`` is 1 where the edge element is there twice, else 0."""
 
-    def inward(index: Expr, first: int, last: int) -> Expr:
+    def inward(index: Expr, first: Extent, last: Extent) -> Expr:
+        if isinstance(first, Expr) or isinstance(last, Expr):
+            raise DefinitionError(
+                f"the index `{index}` is mirrored at an end that only a call knows; repeat_edge is possible"
+            )
         if first == last:
             return constant(first, index.dtype)
         period = 2 * (last - first + twice)
@@ -321,22 +329,24 @@ def _mirror(twice: int) -> Map:
     return inward
 
 
-def _shifted(index: Expr, distance: int) -> Expr:
-    return binary("add", index, distance) if distance else index
+def _shifted(index: Expr, distance: Extent) -> Expr:
+    return index if surely(distance, 0) else binary("add", index, distance)
 
 
-def _tests(index: Expr, start: int, stop: int) -> list[Expr]:
+def _tests(index: Expr, start: Extent, stop: Extent) -> list[Expr]:
     """What an index must satisfy to be inside, as far as its range leaves it open."""
     span = index_range(index)
     tests = []
-    if span is None or span[0] < start:
+    if span is None or not at_most(start, span[0]):
         tests.append(_compared("ge", index, start))
-    if span is None or span[1] >= stop:
+    if span is None or not at_most(span[1] + 1, stop):
         tests.append(_compared("lt", index, stop))
     return tests
 
 
-def _compared(op: str, index: Expr, limit: int) -> Expr:
+def _compared(op: str, index: Expr, limit: Extent) -> Expr:
+    if isinstance(limit, Expr):
+        return binary(op, index, limit)
     low, high = dtypes.limits(index.dtype)
     if low <= limit <= high:
         return binary(op, index, limit)

@@ -11,7 +11,7 @@ from typing import overload
 from loopwright.sched import dtypes
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language import expr as ir
-from loopwright.sched.language.expr import Axis, Binary, Const, Expr, ExprLike, Reduce, Select, Unary
+from loopwright.sched.language.expr import Axis, Binary, Const, Expr, ExprLike, Extent, Reduce, Select, Unary
 from loopwright.sched.language.normal import make_stage, make_tuple_stage
 from loopwright.sched.language.reducers import reduction_axes
 from loopwright.sched.language.stage import Input, Part, Stage, check_name, check_shape
@@ -35,7 +35,7 @@ select = ir.select
 where = ir.select
 
 
-def input(name: str, shape: Iterable[int] | int, dtype: object = "float32") -> Input:
+def input(name: str, shape: Iterable[Extent] | Extent, dtype: object = "float32") -> Input:
     """Declare an array that the kernel's caller passes in. The order of declaration is the order of arguments.
 
     >>> A = input("A", (4, 8), "float32")
@@ -52,7 +52,7 @@ def input(name: str, shape: Iterable[int] | int, dtype: object = "float32") -> I
     return tensor
 
 
-def reduce_axis(name: str, extent: int) -> Axis:
+def reduce_axis(name: str, extent: Extent) -> Axis:
     """A loop that a reduction runs over: ``k = reduce_axis("k", K)``, then ``sum(A[i, k] * B[k, j], over=k)``."""
     (size,) = check_shape((extent,), f"reduction axis {name!r}")
     return Axis(_own_name(name, "reduction axis"), size, True)
@@ -72,18 +72,18 @@ def const(value: int | float | bool, dtype: object) -> Const:
 
 @overload
 def compute(
-    name: str, shape: Iterable[int] | int, fn: Callable[..., ExprLike], dtype: object = None
+    name: str, shape: Iterable[Extent] | Extent, fn: Callable[..., ExprLike], dtype: object = None
 ) -> Stage: ...
 @overload
 def compute(
     name: str,
-    shape: Iterable[int] | int,
+    shape: Iterable[Extent] | Extent,
     fn: Callable[..., tuple[ExprLike, ...]],
     dtype: tuple[object, ...] | None = None,
 ) -> tuple[Part, ...]: ...
 def compute(
     name: str,
-    shape: Iterable[int] | int,
+    shape: Iterable[Extent] | Extent,
     fn: Callable[..., ExprLike | tuple[ExprLike, ...]],
     dtype: object = None,
 ) -> Stage | tuple[Part, ...]:

@@ -20,6 +20,7 @@ from loopwright.sched.language.expr import (
     Cast,
     Const,
     Expr,
+    Extent,
     Joint,
     Load,
     Operand,
@@ -27,6 +28,7 @@ from loopwright.sched.language.expr import (
     Reducer,
     Result,
     Select,
+    Size,
     Unary,
 )
 from loopwright.sched.language.stage import Input, Part, Stage, Tensor, origin
@@ -45,6 +47,8 @@ def expr_to_json(expr: Expr, name: Namer) -> list[Any]:
             return ["const", _number(expr), expr.dtype]
         case Axis():
             return ["axis", name(expr)]
+        case Size():
+            return ["size", name(expr), expr.at_least, expr.at_most, expr.multiple_of]
         case Load():
             indices = [expr_to_json(i, name) for i in expr.indices]
             # The part of a stage of tuples is said only where it is not the first: the keys of others stay as they are.
@@ -64,6 +68,18 @@ def expr_to_json(expr: Expr, name: Namer) -> list[Any]:
         case Operand():
             return ["operand", expr.side, expr.part, expr.dtype]
     raise AssertionError(f"{type(expr).__name__} has no JSON form")
+
+
+def extent_to_json(extent: Extent, name: Namer) -> int | list[Any]:
+    """A size of a dimension: a number, or an expression of sizes."""
+    return expr_to_json(extent, name) if isinstance(extent, Expr) else extent
+
+
+def extent_from_json(data: int | list[Any]) -> Extent:
+    """Restore what :func:`extent_to_json` gave."""
+    from loopwright.sched.language.extents import as_extent
+
+    return as_extent(expr_from_json(data, {}, {}), "workload JSON") if isinstance(data, list) else data
 
 
 def _number(const: Const) -> Any:
@@ -92,6 +108,8 @@ def expr_from_json(data: list[Any], axes: dict[str, Axis], tensors: dict[str, Te
             return Const(value, data[2])
         case "axis":
             return axes[data[1]]
+        case "size":
+            return Size(*data[1:])
         case "load":
             tensor = tensors[data[1]]
             return Load(tensor, tuple(sub(i) for i in data[2:]), tensor.dtype)
@@ -123,7 +141,7 @@ def stage_to_json(stage: Stage, name: Namer) -> dict[str, Any]:
     reduce = stage.reduce
     return {
         "name": name(stage),
-        "axes": [[name(axis), axis.extent] for axis in stage.axes],
+        "axes": [[name(axis), extent_to_json(axis.extent, name)] for axis in stage.axes],
         "reduce": None if reduce is None else _reduce_to_json(reduce, name),
         **_tuple_to_json("body", "bodies", stage.bodies, stage.dtypes, name),
         **({} if stage.updating is None else {"update": _update_to_json(stage.updating, name)}),
@@ -159,7 +177,7 @@ def _tuple_from_json(
 def _reduce_to_json(reduce: Reduce, name: Namer) -> dict[str, Any]:
     return {
         "op": reduce.op,
-        "axes": [[name(axis), axis.extent] for axis in reduce.axes],
+        "axes": [[name(axis), extent_to_json(axis.extent, name)] for axis in reduce.axes],
         **_tuple_to_json("value", "values", reduce.values, reduce.dtypes, name),
         **({} if reduce.reducer is None else {"reducer": _reducer_to_json(reduce.reducer, name)}),
     }
@@ -193,7 +211,7 @@ def _reducer_from_json(data: Any) -> Any:
 
 def stage_from_json(data: dict[str, Any], tensors: dict[str, Tensor]) -> Stage:
     """Restore a stage whose producers are in ``tensors``."""
-    axes = {n: Axis(n, e) for n, e in data["axes"]}
+    axes = {n: Axis(n, extent_from_json(e)) for n, e in data["axes"]}
     spatial = tuple(axes.values())
     reduce = None
 
@@ -202,7 +220,7 @@ def stage_from_json(data: dict[str, Any], tensors: dict[str, Tensor]) -> Stage:
 
     if data["reduce"]:
         r = data["reduce"]
-        over = {n: Axis(n, e, True) for n, e in r["axes"]}
+        over = {n: Axis(n, extent_from_json(e), True) for n, e in r["axes"]}
         axes |= over
         values, kinds = _tuple_from_json(r, "value", "values", sub)
         reducer = _reducer_from_json(r.get("reducer"))
@@ -246,20 +264,29 @@ def workload_to_json(work: Workload) -> dict[str, Any]:
     return {
         "name": work.name,
         "args": {
-            k: v if isinstance(v, (int, float, str, bool)) or v is None else repr(v)
+            k: v if isinstance(v, (int, float, str, bool)) or v is None else _argument(v)
             for k, v in work.args.items()
         },
-        "inputs": [[t.name, list(t.shape), t.dtype] for t in work.inputs],
+        "inputs": [input_to_json(t, _own_name) for t in work.inputs],
         "stages": [stage_to_json(stage, _own_name) for stage in work.stages],
         "outputs": [output_to_json(output, _own_name) for output in work.outputs],
     }
+
+
+def _argument(value: Any) -> str:
+    return str(value) if isinstance(value, Expr) else repr(value)
+
+
+def input_to_json(tensor: Input, name: Namer) -> list[Any]:
+    """An input as JSON-able data."""
+    return [name(tensor), [extent_to_json(size, name) for size in tensor.shape], tensor.dtype]
 
 
 def workload_from_json(data: dict[str, Any]) -> Workload:
     """Restore what :func:`workload_to_json` gave."""
     from loopwright.sched.language.workload import Workload
 
-    inputs = [Input(n, tuple(shape), dtype) for n, shape, dtype in data["inputs"]]
+    inputs = [Input(n, tuple(map(extent_from_json, shape)), dtype) for n, shape, dtype in data["inputs"]]
     tensors: dict[str, Any] = {t.name: t for t in inputs}
     for stage in data["stages"]:
         tensors[stage["name"]] = stage_from_json(stage, tensors)
@@ -286,13 +313,16 @@ def _positions(work: Workload) -> tuple[dict[int, str], list[Input]]:
 def key(work: Workload) -> str:
     """The SHA-256, in hex, of the definition without names. A change of this form needs a new ``"form"`` number."""
     where, inputs = _positions(work)
+    sizes: dict[str, str] = {}
 
     def name(thing: Any) -> str:
+        if isinstance(thing, Size):  # by the order of their first use
+            return sizes.setdefault(thing.name, f"z{len(sizes)}")
         return where[id(thing)]
 
     data = {
         "form": 1,
-        "inputs": [[list(t.shape), t.dtype] for t in inputs],
+        "inputs": [input_to_json(t, name)[1:] for t in inputs],
         "stages": [stage_to_json(stage, name) for stage in work.stages],
         "outputs": [output_to_json(output, name) for output in work.outputs],
     }

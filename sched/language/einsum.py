@@ -12,8 +12,9 @@ from loopwright.sched import dtypes
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language import builders, mathfns
 from loopwright.sched.language import expr as ir
-from loopwright.sched.language.expr import Axis, Expr, ExprLike, Load
-from loopwright.sched.language.interval import index_range
+from loopwright.sched.language.expr import Axis, Expr, ExprLike, Extent, Load, is_size
+from loopwright.sched.language.extents import as_extent, same, shape_text
+from loopwright.sched.language.interval import number_range
 from loopwright.sched.language.normal import make_stage
 from loopwright.sched.language.stage import Stage, Tensor
 
@@ -183,12 +184,14 @@ class _Formula:
                 found.setdefault(e.id, e)
         return found
 
-    def _size(self, name: str, at: ast.expr) -> int:
+    def _size(self, name: str, at: ast.expr) -> Extent:
         size = self.given.get(name)
         if size is None:
             size = self._size_from_tensors(name)
         if size is None:
             raise self.fault(f"the size of the axis {name} is not given; add {name}=...", at)
+        if isinstance(size, Expr) and is_size(size):
+            return as_extent(size, name)
         if (
             isinstance(size, bool)
             or not hasattr(size, "__index__")
@@ -198,7 +201,7 @@ class _Formula:
             raise self.fault(f"{name}={size!r} is no size of an axis", at)
         return int(size)
 
-    def _size_from_tensors(self, name: str) -> int | None:
+    def _size_from_tensors(self, name: str) -> Extent | None:
         """The size of an axis that alone indexes a dimension of a given tensor."""
         for e in ast.walk(self.right):
             if isinstance(e, ast.Subscript) and isinstance(e.value, ast.Name) and e.value.id in self.tensors:
@@ -238,7 +241,7 @@ class _Formula:
                 )
         return {name: self.dtype.get(name, "float32") for name in names}
 
-    def _shape(self, name: str, uses: list[ast.Subscript]) -> tuple[int, ...]:
+    def _shape(self, name: str, uses: list[ast.Subscript]) -> tuple[Extent, ...]:
         ranks = {len(_indices(use)) for use in uses}
         if len(ranks) > 1:
             raise self.fault(
@@ -246,12 +249,11 @@ class _Formula:
             )
         return tuple(self._extent(name, [_indices(use)[dim] for use in uses]) for dim in range(ranks.pop()))
 
-    def _extent(self, name: str, items: list[ast.expr]) -> int:
-        plain = {
-            self.axes[item.id].extent: item.id
-            for item in items
-            if isinstance(item, ast.Name) and item.id in self.axes
-        }
+    def _extent(self, name: str, items: list[ast.expr]) -> Extent:
+        named = [item.id for item in items if isinstance(item, ast.Name) and item.id in self.axes]
+        plain = {str(self.axes[name].extent): name for name in named}
+        if len(plain) == 1 and len(named) == len(items) and isinstance(self.axes[named[0]].extent, Expr):
+            return self.axes[named[0]].extent
         if len(plain) > 1:
             sizes = ", ".join(f"{axis}={size}" for size, axis in plain.items())
             raise self.fault(
@@ -260,14 +262,7 @@ class _Formula:
         largest = 0
         for item in items:
             unknown = [e for e in ast.walk(item) if isinstance(e, ast.Subscript)]
-            value = None if unknown else self.value(item)
-            span = (
-                index_range(value)
-                if isinstance(value, Expr)
-                else (int(value), int(value))
-                if isinstance(value, int)
-                else None
-            )
+            span = number_range(None if unknown else self.value(item))
             if span is None:
                 why = f"the size of {name} does not follow from this index; give the tensor: {name}=lw.input({name!r}, ...)"
                 raise self.fault(why, item)
@@ -359,8 +354,11 @@ class _Formula:
             if not isinstance(item, ast.Name) or item.id not in self.axes:
                 continue
             extent = self.axes[item.id].extent
-            if extent != size and any(other is tensor for other in self.given.values()):
-                why = f"dimension {dim} of {tensor.name} {tensor.shape} is {size}, but the axis {item.id} is {extent}"
+            if not same(extent, size) and any(other is tensor for other in self.given.values()):
+                shape = shape_text(tensor.shape, "()")
+                why = (
+                    f"dimension {dim} of {tensor.name} {shape} is {size}, but the axis {item.id} is {extent}"
+                )
                 raise self.fault(why, item)
         try:
             return tensor[tuple(self.value(item) for item in items)]

@@ -28,8 +28,10 @@ from loopwright.sched.language.nodes import Cast as Cast
 from loopwright.sched.language.nodes import Const as Const
 from loopwright.sched.language.nodes import Expr as Expr
 from loopwright.sched.language.nodes import ExprLike as ExprLike
+from loopwright.sched.language.nodes import Extent as Extent
 from loopwright.sched.language.nodes import Load as Load
 from loopwright.sched.language.nodes import Select as Select
+from loopwright.sched.language.nodes import Size as Size
 from loopwright.sched.language.nodes import Unary as Unary
 from loopwright.sched.language.reductions import Item as Item
 from loopwright.sched.language.reductions import Joint as Joint
@@ -109,8 +111,21 @@ def unify(op: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
         const = wrap(plain, expr.dtype)
         return (expr, const) if isinstance(a, Expr) else (const, expr)
     a, b = wrap(a), wrap(b)
+    # A size is a number like any other: beside a float it is one of that type.
+    if dtypes.is_float(a.dtype) and b.dtype == "int32" and is_size(b):
+        return a, cast(a.dtype, b)
+    if dtypes.is_float(b.dtype) and a.dtype == "int32" and is_size(a):
+        return cast(b.dtype, a), b
     common = dtypes.promote(a.dtype, b.dtype)
     return cast(common, a), cast(common, b)
+
+
+def is_size(expr: Expr) -> bool:
+    """Whether an expression is made of sizes and numbers alone, such as ``n + 2``."""
+    plain = all(
+        isinstance(e, (Size, Const)) or (isinstance(e, Binary) and e.dtype == "int32") for e in walk(expr)
+    )
+    return plain and any(isinstance(e, Size) for e in walk(expr))
 
 
 def cast(dtype: object, value: ExprLike) -> Expr:
@@ -309,6 +324,8 @@ def _structure(expr: Expr, bound: dict[Axis, Hashable]) -> Hashable:
             own = (repr(expr.value),)
         case Axis():
             own = (bound.get(expr, id(expr)),)
+        case Size():
+            own = (expr.name,)
         case Load():
             own = (id(expr.tensor), expr.part)
         case Result() | Item():
@@ -320,11 +337,16 @@ def _structure(expr: Expr, bound: dict[Axis, Hashable]) -> Hashable:
         case Call():
             own = (expr.fn,)
         case Reduce():
-            bound = {**bound, **{axis: (len(bound) + n, axis.extent) for n, axis in enumerate(expr.axes)}}
-            own = (expr.op, expr.name, id(expr.reducer), tuple(axis.extent for axis in expr.axes))
+            extents = tuple(_extent_structure(axis.extent) for axis in expr.axes)
+            bound = {**bound, **{axis: (len(bound) + n, extents[n]) for n, axis in enumerate(expr.axes)}}
+            own = (expr.op, expr.name, id(expr.reducer), extents)
         case _:
             own = ()
     return (type(expr).__name__, expr.dtype, *own, *(_structure(child, bound) for child in children(expr)))
+
+
+def _extent_structure(extent: Extent) -> Hashable:
+    return structure(extent) if isinstance(extent, Expr) else extent
 
 
 def tree_size(expr: Expr) -> int:

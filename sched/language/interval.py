@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from loopwright.sched import dtypes
-from loopwright.sched.language.expr import Axis, Binary, Cast, Const, Expr, Select, Unary, same
+from loopwright.sched.language.expr import Axis, Binary, Cast, Const, Expr, Select, Size, Unary, same, walk
+from loopwright.sched.language.nodes import LARGEST_SIZE, Extent
 
 Range = tuple[int, int]
 
@@ -23,7 +24,9 @@ def index_range(expr: Expr, of_axis: Callable[[Axis], Range | None] | None = Non
         case Const():
             return (int(expr.value), int(expr.value))
         case Axis():
-            return of_axis(expr) if of_axis else (0, expr.extent - 1)
+            return of_axis(expr) if of_axis else (0, most(expr.extent) - 1)
+        case Size():
+            return (expr.at_least, expr.at_most)
         case Cast() if dtypes.is_integer(expr.value.dtype):
             inner = index_range(expr.value, of_axis)
             low, high = dtypes.limits(expr.dtype)
@@ -37,6 +40,24 @@ def index_range(expr: Expr, of_axis: Callable[[Axis], Range | None] | None = Non
         case Binary():
             return _binary_range(expr, of_axis)
     return None
+
+
+def number_range(value: object) -> Range | None:
+    """The range of a number, or of an index in which no symbolic size has a part."""
+    if isinstance(value, int):
+        return (int(value), int(value))
+    if not isinstance(value, Expr):
+        return None
+    sizes = (e.extent if isinstance(e, Axis) else e for e in walk(value) if isinstance(e, (Axis, Size)))
+    return None if any(isinstance(size, Expr) for size in sizes) else index_range(value)
+
+
+def most(extent: Extent) -> int:
+    """The largest number that an extent can be."""
+    if not isinstance(extent, Expr):
+        return extent
+    reach = index_range(extent)
+    return LARGEST_SIZE if reach is None else max(0, min(reach[1], LARGEST_SIZE))
 
 
 def _binary_range(expr: Binary, of_axis: Callable[[Axis], Range | None] | None) -> Range | None:

@@ -30,6 +30,10 @@ MATH = (
 )  # fmt: skip
 
 ExprLike = Union["Expr", int, float, bool, np.generic]
+# The size of a dimension, or of a loop: a number, or an expression of sizes.
+Extent = Union[int, "Expr"]
+# Loop variables are 32-bit, and a tile may overhang its axis.
+LARGEST_SIZE = 2**30
 
 
 def _builders() -> ModuleType:
@@ -218,11 +222,22 @@ class Const(Expr):
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Size(Expr):
+    """A number that the arrays of a call decide: ``lw.size``. Sizes of one name are one size."""
+
+    name: str
+    at_least: int = 0
+    at_most: int = LARGEST_SIZE
+    multiple_of: int = 1
+    dtype: str = "int32"
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Axis(Expr):
     """A loop variable: runs over ``range(extent)``. Two axes are the same only if they are one object."""
 
     name: str
-    extent: int
+    extent: Extent
     reduce: bool = False
     dtype: str = "int32"
 

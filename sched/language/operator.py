@@ -11,6 +11,7 @@ import numpy as np
 
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language.builders import declared_inputs
+from loopwright.sched.language.expr import Expr, is_size
 from loopwright.sched.language.stage import Input, Part, Stage
 from loopwright.sched.language.workload import Workload
 
@@ -84,7 +85,7 @@ class Operator:
         for name, value in arguments.items():
             annotation = self.signature.parameters[name].annotation
             wanted = plain.get(annotation) if isinstance(annotation, (type, str)) else None
-            if wanted is None:
+            if wanted is None or (int in wanted and isinstance(value, Expr) and is_size(value)):
                 continue
             integral = int in wanted and hasattr(value, "__index__")
             integral |= float in wanted and isinstance(value, np.floating)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from math import prod
 from typing import Any, Literal, overload
 
 from loopwright.sched import dtypes
@@ -21,6 +20,10 @@ from loopwright.sched.language.expr import (
     Reducer,
     walk,
 )
+from loopwright.sched.language.extents import product
+from loopwright.sched.language.interval import index_range
+from loopwright.sched.language.nodes import Extent
+from loopwright.sched.language.polynomial import at_most
 from loopwright.sched.language.stage import check_name
 
 Over = Axis | Iterable[Axis]
@@ -94,13 +97,14 @@ def _indexed(
     axes = reduction_axes(what, over)
     expr = ir.wrap(value, where=what)
     kind = dtypes.check_dtype(dtype, what)
-    count = prod(axis.extent for axis in axes)
+    count = product(axis.extent for axis in axes)
     if not dtypes.is_integer(kind):
         raise DefinitionError(f"{what}: dtype={kind!r} is the index's, which is an integer")
-    if count == 0:
+    if not at_most(1, count):
         listed = ", ".join(f"{axis.name} ({axis.extent})" for axis in axes)
-        raise DefinitionError(f"{what}: over {listed} there is no element, so none is the {op[3:]}imum")
-    if count - 1 > dtypes.limits(kind)[1]:
+        how = "may be no element: promise at_least=1" if isinstance(count, Expr) else "is no element"
+        raise DefinitionError(f"{what}: over {listed} there {how}, so none is the {op[3:]}imum")
+    if _most(count) > dtypes.limits(kind)[1]:
         raise DefinitionError(f"{what}: {count} elements are more than {kind} can count; say dtype='int64'")
     term = ir.cast("uint8", expr) if expr.dtype == "bool" else expr
     kinds = (term.dtype, kind)
@@ -109,12 +113,19 @@ def _indexed(
     return (ir.cast(expr.dtype, Item(reduce, 0)), index) if both else index
 
 
-def _flat(axes: Sequence[Axis], count: int) -> Expr:
+def _most(count: Extent) -> int:
+    """The last position that there can be."""
+    reach = index_range(count) if isinstance(count, Expr) else (count, count)
+    assert reach is not None
+    return reach[1] - 1
+
+
+def _flat(axes: Sequence[Axis], count: Extent) -> Expr:
     """The position among all iterations of the axes, the last one fastest."""
-    wide = "int32" if count - 1 <= dtypes.limits("int32")[1] else "int64"
+    wide = "int32" if _most(count) <= dtypes.limits("int32")[1] else "int64"
     index: Expr = ir.cast(wide, axes[0])
     for axis in axes[1:]:
-        index = index * axis.extent + ir.cast(wide, axis)
+        index = index * ir.cast(wide, axis.extent) + ir.cast(wide, axis)
     return index
 
 

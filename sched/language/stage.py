@@ -8,6 +8,7 @@ The elements of a stage may be tuples: then it has several bodies, which are com
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,11 +20,14 @@ from loopwright.sched.language.expr import (
     Axis,
     Expr,
     ExprLike,
+    Extent,
     Load,
     Reduce,
     Reducer,
     wrap,
 )
+from loopwright.sched.language.extents import as_extent, shape_text, surely
+from loopwright.sched.language.interval import most
 
 if TYPE_CHECKING:
     from loopwright.sched.language.updates import Update
@@ -40,17 +44,24 @@ def check_name(name: object, what: str) -> str:
     return name
 
 
-def check_shape(shape: object, what: str) -> tuple[int, ...]:
-    """Return ``shape`` as a tuple of sizes; a single int is a shape of one dimension."""
-    dims = (shape,) if isinstance(shape, int) else tuple(shape) if isinstance(shape, Iterable) else None
+def check_shape(shape: object, what: str) -> tuple[Extent, ...]:
+    """Return ``shape`` as a tuple of sizes; a single size is a shape of one dimension."""
+    lone = isinstance(shape, (int, Expr))
+    dims = (shape,) if lone else tuple(shape) if isinstance(shape, Iterable) else None
     if dims is None or isinstance(shape, str):
         raise DefinitionError(f"{what}: the shape {shape!r} is no tuple of sizes")
+    found: list[Extent] = []
     for size in dims:
-        if isinstance(size, bool) or not hasattr(size, "__index__") or isinstance(size, Expr):
+        if isinstance(size, Expr):
+            found.append(as_extent(size, what))
+            continue
+        if isinstance(size, bool) or not hasattr(size, "__index__"):
             raise DefinitionError(f"{what}: the size {size!r} in shape {dims!r} is no integer")
-        if int(size) < 0:
-            raise DefinitionError(f"{what}: the size {int(size)} in shape {dims!r} is negative")
-    return tuple(int(size) for size in dims)
+        found.append(int(size))
+    for size in found:
+        if most(size) <= 0 and not surely(size, 0):
+            raise DefinitionError(f"{what}: the size {size} in shape {shape_text(found, '()')} is negative")
+    return tuple(found)
 
 
 class Tensor:
@@ -70,7 +81,7 @@ class Tensor:
             """The element type."""
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[Extent, ...]:
         """The sizes of the dimensions."""
         raise NotImplementedError
 
@@ -101,7 +112,7 @@ class Tensor:
         items = indices if isinstance(indices, tuple) else (indices,)
         if len(items) != self.ndim:
             raise DefinitionError(
-                f"{self.name} has {self.ndim} dimensions {self.shape}, but {len(items)} indices were given"
+                f"{self.name} has {self.ndim} dimensions {shape_text(self.shape, '()')}, but {len(items)} indices were given"
             )
         return tuple(self._index(item, dim) for dim, item in enumerate(items))
 
@@ -133,7 +144,7 @@ class Tensor:
         raise ExpressionTypeError(f"{self.name} is a tensor being defined; it has no truth value")
 
     def __len__(self) -> int:
-        return self.shape[0]
+        return operator.index(self.shape[0])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,11 +152,11 @@ class Input(Tensor):
     """An array that the caller passes in."""
 
     name: str
-    dims: tuple[int, ...]
+    dims: tuple[Extent, ...]
     dtype: str
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[Extent, ...]:
         """The sizes of the dimensions."""
         return self.dims
 
@@ -157,7 +168,7 @@ class Input(Tensor):
         )
 
     def __repr__(self) -> str:
-        return f"<input {self.name} {self.dtype}{list(self.shape)}>"
+        return f"<input {self.name} {self.dtype}{shape_text(self.shape)}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -185,7 +196,7 @@ class Stage(Tensor):
         return self.dtypes[0]
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[Extent, ...]:
         """The extents of the axes; for an update, of what it updates."""
         if self.updating is not None:
             return self.updating.base.shape
@@ -276,7 +287,7 @@ class Stage(Tensor):
 
     def __repr__(self) -> str:
         kinds = self.dtype if len(self.dtypes) == 1 else f"({', '.join(self.dtypes)})"
-        return f"<stage {self.name} {kinds}{list(self.shape)}>"
+        return f"<stage {self.name} {kinds}{shape_text(self.shape)}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -297,7 +308,7 @@ class Part(Tensor):
         return self.stage.dtypes[self.index]
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[Extent, ...]:
         """The extents of the stage's axes."""
         return self.stage.shape
 
@@ -305,7 +316,7 @@ class Part(Tensor):
         return Load(self.stage, indices, self.dtype, self.index)
 
     def __repr__(self) -> str:
-        return f"<stage {self.name} {self.dtype}{list(self.shape)}>"
+        return f"<stage {self.name} {self.dtype}{shape_text(self.shape)}>"
 
 
 def origin(output: Stage | Part) -> tuple[Stage, int]:

@@ -15,6 +15,7 @@ from loopwright.sched.language.expr import (
     Reduce,
     Result,
     Select,
+    Size,
     Unary,
 )
 
@@ -31,7 +32,7 @@ def text(expr: Expr, level: int = 0) -> str:
     match expr:
         case Const():
             return f"{expr.value:g}" if isinstance(expr.value, float) else str(expr.value)
-        case Axis():
+        case Axis() | Size():
             return expr.name
         case Load():
             indices = ", ".join(text(i) for i in expr.indices)

@@ -17,8 +17,10 @@ from loopwright.sched import dtypes
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language import expr as ir
 from loopwright.sched.language.expr import Axis, Expr, ExprLike, Load, Reduce, loads, substitute, walk
-from loopwright.sched.language.interval import index_range
+from loopwright.sched.language.extents import surely
+from loopwright.sched.language.interval import index_range, most
 from loopwright.sched.language.normal import hoisted
+from loopwright.sched.language.polynomial import at_most
 from loopwright.sched.language.stage import Stage, Tensor, stage_exprs
 from loopwright.sched.language.wellformed import check_axes, check_indices, check_size
 
@@ -75,7 +77,7 @@ def make_update(
     domain = _domain(over, what)
     if at is None:
         # How long an axis is, its place in ``at`` will say; until then it is as long as the longest dimension.
-        probes = tuple(Axis(name, max(base.shape, default=1)) for name in _parameters(fn, what))
+        probes = tuple(Axis(name, max(map(most, base.shape), default=1)) for name in _parameters(fn, what))
         target, value = _pair(fn(*probes), what)
         element = _element(base, target, what)
     else:
@@ -223,11 +225,11 @@ def _check_reductions(base: Stage, exprs: Iterable[Expr], what: str) -> None:
 def _check_inside(stage: Stage, what: str) -> None:
     """Points outside are skipped; an update all of whose points are outside is a mistake."""
     assert stage.updating is not None
-    if any(axis.extent == 0 for axis in stage.all_axes):
+    if any(surely(axis.extent, 0) for axis in stage.all_axes):
         return
     for dim, (index, size) in enumerate(zip(stage.updating.at, stage.shape, strict=True)):
         span = index_range(index)
-        if span is not None and (span[1] < 0 or span[0] >= size):
+        if span is not None and (span[1] < 0 or at_most(size, span[0])):
             raise DefinitionError(
                 f"{what}: at index {dim}, `{index}` is never inside {stage.label}: it runs from {span[0]} to {span[1]}, "
                 f"and the size is {size}"

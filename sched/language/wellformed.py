@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from loopwright.sched.errors import DefinitionError
-from loopwright.sched.language.expr import Axis, Expr, Load, Select, children, tree_depth, tree_size, walk
+from loopwright.sched.language.expr import (
+    Axis,
+    Expr,
+    Extent,
+    Load,
+    Select,
+    Size,
+    children,
+    tree_depth,
+    tree_size,
+    walk,
+)
+from loopwright.sched.language.extents import minus, surely
 from loopwright.sched.language.interval import index_range
+from loopwright.sched.language.polynomial import Proof, at_most, floors
 from loopwright.sched.language.stage import Stage, stage_exprs
 
 # Nodes of one formula. The lowering copies formulas; what is larger than this would be as slow to compile as to read.
@@ -55,31 +68,56 @@ def check_axes(stage: Stage) -> None:
                 )
 
 
+def stays_inside(index: Expr, size: Extent, axes: Iterable[Axis]) -> bool:
+    """Whether an index is surely one of ``0 .. size - 1`` wherever the loops over ``axes`` run at all."""
+    span = index_range(index)
+    if span is not None and span[0] >= 0 and not isinstance(size, Expr) and span[1] < size:
+        return True
+    symbolic = isinstance(size, Expr) or any(isinstance(axis.extent, Expr) for axis in axes)
+    if not symbolic and not any(isinstance(e, Size) for e in walk(index)):
+        return False
+    proof = Proof(floors=floors([axis.extent for axis in axes]))
+    return at_most(0, index, proof) and at_most(index, minus(size, 1), proof)
+
+
 def check_indices(stage: Stage) -> None:
     """Refuse a load whose index is known to leave the tensor, unless a select decides whether it is read."""
 
-    def visit(expr: Expr, guarded: bool) -> None:
+    def visit(expr: Expr, guarded: bool, axes: tuple[Axis, ...]) -> None:
         if isinstance(expr, Load) and not guarded:
             for dim, (index, size) in enumerate(zip(expr.indices, expr.tensor.shape, strict=True)):
-                span = index_range(index)
-                if span is None or (span[0] >= 0 and span[1] < size):
-                    continue
-                inside = f"outside 0..{size - 1}" if size else "which has no elements"
-                raise DefinitionError(
-                    f"stage {stage.name}: `{expr}` reads {expr.tensor.label} at index {dim} from {span[0]} to {span[1]}, "
-                    f"{inside};\n"
-                    "guard it with lw.select(inside, ..., otherwise), or clamp the index with lw.min and lw.max"
-                )
+                if index_range(index) is not None and not stays_inside(index, size, axes):
+                    raise DefinitionError(_leaves(stage, expr, dim, axes))
         if isinstance(expr, Select):
-            visit(expr.cond, guarded)
-            visit(expr.a, True)
-            visit(expr.b, True)
+            visit(expr.cond, guarded, axes)
+            visit(expr.a, True, axes)
+            visit(expr.b, True, axes)
             return
         for child in children(expr):
-            visit(child, guarded)
+            visit(child, guarded, axes)
 
-    if any(axis.extent == 0 for axis in stage.all_axes):
+    if any(surely(axis.extent, 0) for axis in stage.all_axes):
         return
     where = None if stage.updating is None else stage.updating.where
+    after = stage.bodies if stage.updating is None else ()
     for expr in stage_exprs(stage):
-        visit(expr, where is not None and expr is not where)
+        axes = stage.axes if any(expr is body for body in after) else stage.all_axes
+        visit(expr, where is not None and expr is not where, axes)
+
+
+def _leaves(stage: Stage, load: Load, dim: int, axes: tuple[Axis, ...]) -> str:
+    """What an index of a load does wrong, and what to do about it."""
+    size, span = load.tensor.shape[dim], index_range(load.indices[dim])
+    assert span is not None
+    name = load.tensor.label
+    if isinstance(size, Expr) or any(isinstance(axis.extent, Expr) for axis in axes):
+        return (
+            f"stage {stage.name}: `{load}` may read {name} at index {dim} outside 0..{size} - 1, for some sizes;\n"
+            "guard it with lw.select(inside, ..., otherwise), clamp the index with lw.min and lw.max, "
+            "or promise more of the sizes, such as at_least=1"
+        )
+    inside = f"outside 0..{size - 1}" if size else "which has no elements"
+    return (
+        f"stage {stage.name}: `{load}` reads {name} at index {dim} from {span[0]} to {span[1]}, {inside};\n"
+        "guard it with lw.select(inside, ..., otherwise), or clamp the index with lw.min and lw.max"
+    )

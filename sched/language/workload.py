@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language import canonical
+from loopwright.sched.language.binding import checked_sizes
 from loopwright.sched.language.expr import loads
 from loopwright.sched.language.stage import Input, Part, Stage, Tensor, origin
 from loopwright.sched.language.stage import stage_exprs as stage_exprs
@@ -29,6 +30,7 @@ class Workload:
         inputs: in the order of a kernel's arguments.
         stages: every stage, producers before consumers.
         outputs: the stages, or parts of stages of tuples, that a kernel returns.
+        sizes: the symbolic sizes, by the order of the inputs' dimensions; empty if all shapes are numbers.
         numpy: the operator's own NumPy function, if it gave one.
     """
 
@@ -48,6 +50,7 @@ class Workload:
         self.stages = topological(origin(output)[0] for output in self.outputs)
         self._check_names()
         check_latest(self.stages, (origin(output)[0] for output in self.outputs), self.name)
+        self.sizes = checked_sizes(self)
 
     def _check_names(self) -> None:
         if not self.outputs:
@@ -114,6 +117,16 @@ class Workload:
 
     def _repr_svg_(self) -> str:
         return self.draw().svg
+
+    def at(self, sizes: Mapping[str, int] | None = None, /, **named: int) -> Workload:
+        """The same definition with numbers in place of its sizes: ``work.at(n=128)``.
+
+        Raises:
+            ArgumentError: a size without a number, a number that breaks a promise, or one for which a shape is negative.
+        """
+        from loopwright.sched.language.binding import at_sizes
+
+        return at_sizes(self, {**(sizes or {}), **named})
 
     def to_json(self) -> dict[str, Any]:
         """The whole definition as JSON-able data; :meth:`from_json` restores it in any process."""

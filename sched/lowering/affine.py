@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, rewrite, structure
+from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, Size, rewrite, structure
 from loopwright.sched.language.interval import index_range
+from loopwright.sched.language.nodes import Extent
 
 ZERO = Const(0, "int32")
 
@@ -89,7 +90,7 @@ def simplify(expr: Expr) -> Expr:
             ),
         )
     match expr:
-        case Axis() | Const():
+        case Axis() | Const() | Size():
             return expr
         case Binary(op="add" | "sub" | "mul"):
             rebuilt = Binary(expr.op, simplify(expr.a), simplify(expr.b), "int32")
@@ -148,6 +149,8 @@ def minus(a: Expr, b: Expr) -> Expr:
     return linear(a).add(linear(b), -1).expr()
 
 
-def times(a: Expr, factor: int) -> Expr:
+def times(a: Expr, factor: Extent) -> Expr:
     """``a * factor`` in normal form."""
+    if isinstance(factor, Expr):
+        return linear(Binary("mul", a, factor, "int32")).expr()
     return linear(a).scaled(factor).expr()

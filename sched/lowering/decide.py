@@ -30,7 +30,7 @@ from loopwright.sched.language.expr import (
     structure,
     walk,
 )
-from loopwright.sched.language.interval import Range, index_range
+from loopwright.sched.language.interval import Range, index_range, most
 from loopwright.sched.lowering.affine import Linear, linear, simplify
 
 Values = Mapping[Hashable, Expr]
@@ -49,7 +49,7 @@ class Region:
     """
 
     def __init__(self, var: Axis | None = None, values: Values | None = None) -> None:
-        self.var, self.low, self.high = var, 0, 0 if var is None else var.extent
+        self.var, self.low, self.high = var, 0, 0 if var is None else most(var.extent)
         self.values: Values = values or {}
         self.renames = any(not isinstance(key, Axis) for key in self.values)
         self.narrowing = False
@@ -228,7 +228,7 @@ class Region:
         return low, high
 
     def _of_axis(self, axis: Axis) -> Range:
-        return (self.low, self.high - 1) if axis is self.var else (0, axis.extent - 1)
+        return (self.low, self.high - 1) if axis is self.var else (0, most(axis.extent) - 1)
 
 
 def _length(part: Range) -> int:

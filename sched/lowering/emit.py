@@ -13,7 +13,6 @@ from tvm.tirx import AllocBuffer, BufferLoad, BufferStore, For, ForKind, IfThenE
 from loopwright.sched import dtypes
 from loopwright.sched.errors import BuildError
 from loopwright.sched.formats import FORMATS
-from loopwright.sched.intrinsics.flat import strides_of
 from loopwright.sched.language.expr import (
     COMPARISONS,
     Axis,
@@ -22,10 +21,15 @@ from loopwright.sched.language.expr import (
     Cast,
     Const,
     Expr,
+    Extent,
     Load,
     Select,
+    Size,
     Unary,
 )
+from loopwright.sched.language.extents import larger
+from loopwright.sched.language.interval import index_range
+from loopwright.sched.language.polynomial import exact
 from loopwright.sched.lowering import floats, integers, narrow, stmt
 from loopwright.sched.lowering.affine import number, plus, simplify, times
 from loopwright.sched.lowering.microcode import microcode
@@ -38,8 +42,6 @@ KINDS = {
     "vectorize": ForKind.VECTORIZED,
     "unroll": ForKind.UNROLLED,
 }
-# Indices are 32-bit: flat offsets of a larger buffer would wrap.
-MOST_ELEMENTS = 2**31 - 1
 VECTOR_ALIGNMENT = 64
 # Local buffers up to this size live on the stack.
 STACK_BYTES = 16 * 1024
@@ -72,34 +74,69 @@ class _Emitter:
         self.buffers: dict[int, Any] = {}
         self.values: dict[int, Any] = {}
         self.ranges = Ranges()
+        # With symbolic sizes all places are computed in 64 bits: loop variables are, and these are the same as 32-bit values.
+        self.sizes: dict[str, Any] = {}
+        self.places: dict[int, Any] = {}
         # Of the expression at work: the nodes that occur several times, and what those computed so far are.
         self.repeated: set[int] = set()
         self.known: dict[int, Any] = {}
         # Of the statement at work: the stores that hold such values; and the vector loop it is in, with its length.
         self.held: list[Any] = []
-        self.lanes: tuple[Any, int] = (tirx.const(0, "int32"), 1)
+        self.lanes: tuple[Any, Any] = (tirx.const(0, "int32"), 1)
 
     def program(self, program: stmt.Program) -> PrimFunc:
         """The whole function."""
+        self.sizes = {size.name: tirx.Var(size.name, "int32") for size in program.sizes}
         params = [self.declare(b, dtypes.itemsize(b.dtype)) for b in (*program.inputs, *program.outputs)]
         body = self.statement(program.body)
-        func = PrimFunc(params, body)
+        func = PrimFunc([*params, *self.sizes.values()], body)
         return func.with_attr("global_symbol", program.name).with_attr("tirx.noalias", True)
 
     def declare(self, buffer: stmt.Buffer, alignment: int) -> Any:
         """The TensorIR buffer of one of ours."""
-        if buffer.elements > MOST_ELEMENTS:
+        if not isinstance(buffer.elements, Expr) and buffer.elements > stmt.MOST_ELEMENTS:
             raise BuildError(
-                f"{buffer.name} has {buffer.elements} elements; a kernel can index at most {MOST_ELEMENTS}"
+                f"{buffer.name} has {buffer.elements} elements; a kernel can index at most {stmt.MOST_ELEMENTS}"
             )
         name, kind = buffer.name.replace(".", "_"), dtypes.stored(buffer.dtype)
-        made = tirx.decl_buffer((buffer.elements,), kind, name, data_alignment=alignment)
+        made = tirx.decl_buffer((self.extent(buffer.elements),), kind, name, data_alignment=alignment)
         self.buffers[id(buffer)] = made
         return made
 
     def element(self, buffer: stmt.Buffer, indices: tuple[Expr, ...]) -> tuple[Any, list[Any]]:
         """The TensorIR buffer and the place in it of one element."""
-        return self.buffers[id(buffer)], [self.expr(flat(buffer, indices))]
+        return self.buffers[id(buffer)], [self.index(flat(buffer, indices))]
+
+    def extent(self, extent: Extent) -> Any:
+        """An extent in TensorIR."""
+        if isinstance(extent, Expr):
+            return self.index(extent)
+        return tirx.const(extent, "int64") if self.sizes else extent
+
+    def index(self, e: Expr) -> Any:
+        """A place in a buffer, which is known to be in it: so it is computed as if no step on the way could overflow."""
+        if not self.sizes:
+            return self.expr(e)
+        match e:
+            case Const():
+                return tirx.const(e.value, "int64")
+            case Axis():
+                return self.places[id(e)]
+            case Binary(op="add" | "sub" | "mul", dtype="int32"):
+                return integers.OPERATIONS[e.op](self.index(e.a), self.index(e.b))
+            case Binary(op="floordiv" | "mod" | "min" | "max", dtype="int32") if exact(e.a) and exact(e.b):
+                a, b = self.index(e.a), self.index(e.b)
+                if e.op in BINARY:
+                    return BINARY[e.op](a, b)
+                return integers.quotient(e.op, a, b, index_range(e.a), index_range(e.b))
+        return tirx.Cast("int64", self.expr(e))
+
+    def condition(self, e: Expr) -> Any:
+        """A condition outside the innermost loops."""
+        match e:
+            case Binary(op="lt" | "le", a=Expr(dtype="int32")) if self.sizes and exact(e.a) and exact(e.b):
+                return BINARY[e.op](self.index(e.a), self.index(e.b))
+        return self.whole(e)
 
     # --- statements ---------------------------------------------------------------------------------------------
 
@@ -121,15 +158,18 @@ class _Emitter:
         """One statement, without what stands before it."""
         match s:
             case stmt.For():
-                var = tirx.Var(s.var.name.replace(".", "_"), "int32")
-                self.values[id(s.var)] = var
+                kind = "int64" if self.sizes else "int32"
+                var = tirx.Var(s.var.name.replace(".", "_"), kind)
+                self.values[id(s.var)] = tirx.Cast("int32", var) if self.sizes else var
+                self.places[id(s.var)] = var
                 outside = self.lanes
                 self.lanes = (var, s.extent) if s.kind == "vectorize" else outside
                 body = self.statement(s.body)
                 self.lanes = outside
-                return For(var, 0, s.extent, KINDS[s.kind], body)
+                return For(var, tirx.const(0, kind), self.extent(s.extent), KINDS[s.kind], body)
             case stmt.Let():
                 self.values[id(s.var)] = self.whole(s.value)
+                self.places[id(s.var)] = self.index(s.value)
                 return self.statement(s.body)
             case stmt.Bind():
                 bound = tirx.Var(s.var.name, _computed(s.var.dtype))
@@ -137,9 +177,9 @@ class _Emitter:
                 return tirx.Bind(bound, self.whole(s.value))
             case stmt.If():
                 otherwise = None if s.otherwise is None else self.statement(s.otherwise)
-                return IfThenElse(self.whole(s.cond), self.statement(s.then), otherwise)
+                return IfThenElse(self.condition(s.cond), self.statement(s.then), otherwise)
             case stmt.Alloc():
-                dims = tuple(max(1, size) for size in s.buffer.dims)
+                dims = tuple(larger(size, 1) for size in s.buffer.dims)
                 roomy = replace(s.buffer, dims=dims)
                 made = self.declare(roomy, VECTOR_ALIGNMENT)
                 self.buffers[id(s.buffer)] = made
@@ -214,6 +254,8 @@ class _Emitter:
                 return tirx.const(e.value, kind)
             case Axis() | stmt.Variable():
                 return self.values[id(e)]
+            case Size():
+                return self.sizes[e.name]
             case Load():
                 return self.load(e)
             case Binary():
@@ -285,10 +327,11 @@ class _Emitter:
 def flat(buffer: stmt.Buffer, indices: tuple[Expr, ...]) -> Expr:
     """The place of an element in a buffer, counted from its first.
 
+
     TVM's own pass for this simplifies what it finds in indices, and takes ``(2 - i) % 4`` for ``i % -4 * -1``.
     """
     place: Expr = number(0)
-    for step, index in zip(buffer.strides or strides_of(buffer.dims), indices, strict=True):
+    for step, index in zip(buffer.steps, indices, strict=True):
         place = plus(place, times(index, step))
     return simplify(place)
 
@@ -296,7 +339,9 @@ def flat(buffer: stmt.Buffer, indices: tuple[Expr, ...]) -> Expr:
 def _place(buffer: stmt.Buffer) -> dict[str, Any]:
     """Where a buffer goes. TVM puts what is smaller than 1 KB on the stack, and calls an allocator for all else, each time
     the loops come by: for accumulators that would be most of their cost, so local buffers go on the stack as well."""
-    small = buffer.scope == "local" and buffer.elements * dtypes.itemsize(buffer.dtype) <= STACK_BYTES
+    elements = buffer.elements
+    known = buffer.scope == "local" and not isinstance(elements, Expr)
+    small = known and elements * dtypes.itemsize(buffer.dtype) <= STACK_BYTES
     return {"disable_lower_builtin": tirx.const(True, "bool")} if small else {}
 
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from loopwright.sched.language.expr import Axis, Binary, Expr
+from loopwright.sched.language import extents
+from loopwright.sched.language.expr import Axis, Binary, Expr, Extent
+from loopwright.sched.language.extents import node
 from loopwright.sched.language.interval import index_range
+from loopwright.sched.language.polynomial import at_most
 from loopwright.sched.lowering.affine import number, plus, simplify, times
 from loopwright.sched.lowering.bounds import Box, Span
 from loopwright.sched.lowering.prepare import Definition
@@ -30,6 +33,7 @@ class Frame:
         parts: for a split whose outer value is known: whether its tile is ``full`` or the ``tail``.
         phase: ``main``; or ``init``/``post``, the loops that set up and finish a reduction.
         pieces: for a vectorized loop of which only a piece is computed here: its first value and its lanes.
+        quotients: what the halves of a loop that was fused over a symbolic extent stand for.
     """
 
     nest: StageNest
@@ -39,6 +43,7 @@ class Frame:
     parts: dict[str, str] = field(default_factory=dict)
     phase: str = "main"
     pieces: dict[str, tuple[Expr, int]] = field(default_factory=dict)
+    quotients: dict[Axis, Expr] = field(default_factory=dict)
 
     # --- the tree -----------------------------------------------------------------------------------------------
 
@@ -78,23 +83,31 @@ class Frame:
 
     # --- extents ------------------------------------------------------------------------------------------------
 
-    def extent(self, name: str) -> int:
+    def extent(self, name: str) -> Extent:
         """How many iterations a loop has, in the partition the frame is in."""
         relation = self.maker(name)
         if relation is None:
             return self._axis_extent(name)
         if isinstance(relation, Fuse):
-            return self.extent(relation.outer) * self.extent(relation.inner)
+            return extents.times(self.extent(relation.outer), self.extent(relation.inner))
         whole, factor = self.extent(relation.parent), self.factor(relation)
         part = self.parts.get(relation.parent)
         if name == relation.outer:
-            return whole // factor if part == "full" else 1 if part == "tail" else -(-whole // factor)
-        return whole % factor if part == "tail" else factor
+            if part == "tail":
+                return 1
+            return (
+                extents.floor_divided(whole, factor)
+                if part == "full"
+                else extents.ceil_divided(whole, factor)
+            )
+        return extents.remainder(whole, factor) if part == "tail" else factor
 
     def factor(self, split: Split) -> int:
         """The factor of a split, no larger than what it splits (one short tile is no tail); at least 1."""
         whole = self.extent(split.parent)
-        return split.factor if self.pads(split) else max(1, min(split.factor, whole))
+        if self.pads(split) or isinstance(whole, Expr):
+            return split.factor
+        return max(1, min(split.factor, whole))
 
     def pads(self, split: Split) -> bool:
         """Whether a split rounds its axis up: accumulators are padded, but never the stores."""
@@ -104,10 +117,10 @@ class Frame:
         # A stage without a reduction only grows with its reader: to what is read, no multiple of its own factors.
         d = self.definition
         return bool(d.values) and any(
-            a.name == name and run != a.extent for a, run in zip(d.axes, d.run, strict=True)
+            a.name == name and not extents.same(run, a.extent) for a, run in zip(d.axes, d.run, strict=True)
         )
 
-    def _axis_extent(self, name: str) -> int:
+    def _axis_extent(self, name: str) -> Extent:
         for axis, span in zip(self.definition.axes, self.box, strict=True):
             if axis.name == name:
                 return span.extent
@@ -120,27 +133,30 @@ class Frame:
 
     def open(self, name: str, value: Expr) -> Frame:
         """The frame in which loop ``name`` has a value, and all that follows from it is known."""
-        values = {**self.values, name: value}
+        values, quotients = {**self.values, name: value}, dict(self.quotients)
         pending = True
         while pending:
             pending = False
             for relation in self.nest.relations:
                 if isinstance(relation, Fuse):
                     if relation.fused in values and relation.outer not in values:
-                        inner = self.extent(relation.inner)
-                        fused = values[relation.fused]
-                        values[relation.outer] = simplify(
-                            Binary("floordiv", fused, number(max(1, inner)), "int32")
-                        )
-                        values[relation.inner] = simplify(
-                            Binary("mod", fused, number(max(1, inner)), "int32")
-                        )
+                        self._part(relation, values, quotients)
                         pending = True
                 elif relation.parent not in values and relation.outer in values and relation.inner in values:
                     scaled = times(values[relation.outer], self.factor(relation))
                     values[relation.parent] = plus(scaled, values[relation.inner])
                     pending = True
-        return replace(self, values=values)
+        return replace(self, values=values, quotients=quotients)
+
+    def _part(self, fuse: Fuse, values: dict[str, Expr], quotients: dict[Axis, Expr]) -> None:
+        """The values of two fused loops. Over a symbolic extent they get names, for what is known of their ranges."""
+        fused, inner = values[fuse.fused], self.extent(fuse.inner)
+        for name, op in ((fuse.outer, "floordiv"), (fuse.inner, "mod")):
+            part = simplify(Binary(op, fused, node(extents.larger(inner, 1)), "int32"))
+            if isinstance(inner, Expr):
+                known = Axis(name, self.extent(name))
+                quotients[known], part = part, known
+            values[name] = part
 
     def choose(self, split: Split, part: str) -> Frame:
         """The frame inside one part of a partitioned split."""
@@ -151,7 +167,8 @@ class Frame:
         if phase != "post":
             return replace(self, phase=phase)
         sizes = (
-            min(span.extent, axis.extent) for axis, span in zip(self.definition.axes, self.box, strict=True)
+            extents.smaller(span.extent, axis.extent)
+            for axis, span in zip(self.definition.axes, self.box, strict=True)
         )
         box = tuple(Span(span.low, size) for span, size in zip(self.box, sizes, strict=True))
         return replace(self, phase=phase, box=box)
@@ -159,7 +176,7 @@ class Frame:
     def late_guards(self) -> list[Expr]:
         """Conditions of padded splits whose loops were all open before the stores began."""
         return [
-            Binary("lt", self.values[s.parent], number(self.extent(s.parent)), "bool")
+            Binary("lt", self.values[s.parent], node(self.extent(s.parent)), "bool")
             for s in self.splits
             if s.tail == "pad" and self._padded(s.parent) and s.parent in self.values
         ]
@@ -185,8 +202,8 @@ class Frame:
             or self.pads(split)
         ):
             return False
-        whole, factor = self.extent(split.parent), self.factor(split)
-        return whole % factor != 0 and len(self.parts) < MOST_PEELS
+        rest = extents.remainder(self.extent(split.parent), self.factor(split))
+        return not extents.surely(rest, 0) and len(self.parts) < MOST_PEELS
 
     def guards(self, before: Frame) -> list[Expr]:
         """Conditions that became decidable since ``before``: an axis value that may run past its extent."""
@@ -194,12 +211,11 @@ class Frame:
         for split in self.splits:
             if split.parent in self.values and split.parent not in before.values and not self.pads(split):
                 whole = self.extent(split.parent)
-                even = whole % self.factor(split) == 0 and split.tail != "pad"
+                even = extents.surely(extents.remainder(whole, self.factor(split)), 0) and split.tail != "pad"
                 if split.parent in self.parts or even:
                     continue  # no tail, or a tail of its own; that the outer loop is in range, its own split sees to
-                reach = index_range(self.values[split.parent])
-                if reach is None or reach[1] >= whole:
-                    found.append(Binary("lt", self.values[split.parent], number(whole), "bool"))
+                if not _below(self.values[split.parent], whole):
+                    found.append(Binary("lt", self.values[split.parent], node(whole), "bool"))
         return found
 
     # --- what the open loops have come to -----------------------------------------------------------------------
@@ -228,14 +244,21 @@ class Frame:
         outer, inner = self.span(relation.outer), self.span(relation.inner)
         factor, whole = self.factor(relation), self.extent(name)
         low = plus(times(outer.low, factor), inner.low)
-        extent = (outer.extent - 1) * factor + inner.extent
+        extent = extents.plus(extents.times(extents.minus(outer.extent, 1), factor), inner.extent)
         reach = index_range(low)
         if reach is not None and reach[0] == reach[1]:
-            extent = min(extent, whole - reach[0])  # a closed tail never runs past the end
-        return Span(low, max(0, extent))
+            # A closed tail never runs past the end.
+            extent = extents.smaller(extent, extents.minus(whole, reach[0]))
+        return Span(low, extents.larger(extent, 0))
 
     def _fused_span(self, fuse: Fuse, name: str) -> Span:
-        fused, inner = self.span(fuse.fused), max(1, self.extent(fuse.inner))
+        fused, length = self.span(fuse.fused), self.extent(fuse.inner)
+        if isinstance(length, Expr) or isinstance(fused.extent, Expr):
+            # Not known where in a row it starts: as many rows as it has iterations, at most.
+            rows = extents.smaller(fused.extent, self.extent(fuse.outer))
+            start = simplify(Binary("floordiv", fused.low, node(extents.larger(length, 1)), "int32"))
+            return Span(start, rows) if name == fuse.outer else Span(number(0), length)
+        inner = max(1, length)
         phase = simplify(Binary("mod", fused.low, number(inner), "int32"))
         reach = index_range(phase)
         last = (reach[1] if reach else inner - 1) + fused.extent - 1
@@ -258,5 +281,17 @@ class Frame:
         return replace(self, pieces={**self.pieces, name: (first, lanes)})
 
     def closed(self, loops: tuple[Loop, ...]) -> list[Loop]:
-        """Those of ``loops`` that have more than one iteration."""
-        return [loop for loop in loops if self.extent(loop.name) > 1]
+        """Those of ``loops`` that may have more than one iteration."""
+        return [loop for loop in loops if not at_most(self.extent(loop.name), 1)]
+
+    def count(self, name: str) -> Extent:
+        """How many iterations of a loop are computed here: of a piece, its lanes."""
+        return self.pieces[name][1] if name in self.pieces else self.extent(name)
+
+
+def _below(value: Expr, bound: Extent) -> bool:
+    """Whether a value is surely less than ``bound``."""
+    if isinstance(bound, Expr):
+        return at_most(plus(value, number(1)), bound)
+    reach = index_range(value)
+    return reach is not None and reach[1] < bound

@@ -14,6 +14,7 @@ from typing import Any
 from tvm import tirx
 
 from loopwright.sched import dtypes
+from loopwright.sched.language.interval import Range
 
 OPERATIONS = {"add": tirx.Add, "sub": tirx.Sub, "mul": tirx.Mul}
 EXACT: dict[str, Callable[[int, int], int]] = {"add": int.__add__, "sub": int.__sub__, "mul": int.__mul__}
@@ -53,6 +54,16 @@ def divided(op: str, a: Any, b: Any, dtype: str, divisor: int | None) -> Any:
     safe = divide(a, tirx.Select(tirx.Or(trap, minus), one, b))
     turned = negated(a, dtype) if op == "floordiv" else zero
     return tirx.Select(trap, zero, tirx.Select(minus, turned, safe))
+
+
+def quotient(op: str, a: Any, b: Any, of_a: Range | None, of_b: Range | None) -> Any:
+    """Floor division or modulo of indices, where no operand is as bad as :func:`divided` must expect.
+
+    By what is not constant, it is the division of the machine, which floors what is not negative.
+    """
+    if isinstance(b, tirx.IntImm) or of_a is None or of_b is None or of_a[0] < 0 or of_b[0] < 1:
+        return divided(op, a, b, "int64", int(b.value) if isinstance(b, tirx.IntImm) else None)
+    return tirx.Div(a, b) if op == "floordiv" else tirx.Mod(a, b)
 
 
 def shifted(op: str, a: Any, b: Any, dtype: str, amount: int | None) -> Any:

@@ -11,11 +11,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from loopwright.sched import dtypes
-from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, Result, loads, rewrite, substitute
+from loopwright.sched.language.expr import (
+    Axis,
+    Binary,
+    Const,
+    Expr,
+    Load,
+    Result,
+    Size,
+    loads,
+    rewrite,
+    substitute,
+)
+from loopwright.sched.language.extents import Extent, floor_divided, node, sizes_in, surely
 from loopwright.sched.lowering.affine import linear, number
-from loopwright.sched.lowering.bounds import Box, Span, full, overhangs
+from loopwright.sched.lowering.bounds import Box, full, overhangs
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.order import root_stages
+from loopwright.sched.lowering.overhang import inside_domain
+from loopwright.sched.lowering.pieces import in_pieces, in_tail
 from loopwright.sched.lowering.prepare import definitions
 from loopwright.sched.lowering.reduction import Reduction
 from loopwright.sched.lowering.regions import Regions, own_box
@@ -41,6 +55,8 @@ from loopwright.sched.scheduling.placement import read_outside
 from loopwright.sched.scheduling.windows import kept_in
 
 Body = Callable[[Frame], Stmt]
+# Axes and the sizes they must stay below where something is stored.
+Limits = Sequence[tuple[Axis, Extent]]
 
 # Wider vectors than this are emitted in pieces: LLVM keeps them in one piece and spills.
 MOST_LANES = 64
@@ -87,11 +103,12 @@ class Builder:
         outputs = self._outputs()
         made = [self._make_output(stage, outputs) for stage in dict.fromkeys(self.nests.outputs.values())]
         body = [
-            self._stage(self.nests.stages[root], full(self.definitions[root].run))
+            self.stage(self.nests.stages[root], full(self.definitions[root].run))
             for root in root_stages(self.nests)
         ]
         self.tensorized.check(self.nests)
-        return Program(name, inputs, tuple(outputs.values()), seq(*made, *body), self.sliding)
+        sizes = tuple(sizes_in(d for t in self.nests.inputs for d in t.shape if isinstance(d, Size)))
+        return Program(name, inputs, tuple(outputs.values()), seq(*made, *body), self.sliding, sizes)
 
     def _outputs(self) -> dict[tuple[str, int], Buffer]:
         """The output arrays, by stage and part."""
@@ -115,7 +132,7 @@ class Builder:
 
     # --- stages -------------------------------------------------------------------------------------------------
 
-    def _stage(self, nest: StageNest, box: Box, limits: Sequence[tuple[Axis, int]] = ()) -> Stmt:
+    def stage(self, nest: StageNest, box: Box, limits: Limits = ()) -> Stmt:
         """Compute ``box`` of a stage, inside ``limits`` of its axes.
 
         Its buffer is made here unless it has one already, or a later loop makes it.
@@ -135,7 +152,7 @@ class Builder:
             spans = zip(definition.axes, box, strict=True)
             limits = [(axis, axis.extent) for axis, span in spans if overhangs(span, axis.extent)]
         made += [open_window(self, other, frame) for other in kept_in(self.nests, nest.name)]
-        defined = self._loops(frame, 0, list(limits))
+        defined = self._loops(frame, 0, limits)
         return seq(*made, defined, *(self._update(update, box) for update in self.nests.updates(nest.name)))
 
     def _update(self, nest: StageNest, box: Box) -> Stmt:
@@ -168,7 +185,7 @@ class Builder:
 
     # --- loops --------------------------------------------------------------------------------------------------
 
-    def _loops(self, frame: Frame, position: int, limits: list[tuple[Axis, int]]) -> Stmt:
+    def _loops(self, frame: Frame, position: int, limits: Limits) -> Stmt:
         """Open the loops from ``position`` on, and compute what stands inside."""
         loops = frame.nest.loops
         # A reduction over no loops at all still has an identity to be stored.
@@ -193,13 +210,14 @@ class Builder:
     def open(self, frame: Frame, loop: Loop, body: Body) -> Stmt:
         """The loop statement(s) of one loop: its partition into full tiles and tail, its vector pieces, its guards."""
         extent = frame.extent(loop.name)
-        if extent == 0:
+        if surely(extent, 0):
             return Seq(())
         split = self._peels_here(frame, loop)
         if split is not None and loop.kind != "parallel":
-            whole = frame.extent(split.parent) // frame.factor(split)
+            whole = floor_divided(frame.extent(split.parent), frame.factor(split))
             main = self._run(frame.choose(split, "full"), loop, whole, body)
-            return seq(main, self._bind(frame.choose(split, "tail"), frame, loop, number(whole), body))
+            tail = frame.choose(split, "tail")
+            return seq(main, in_tail(tail, split, lambda f: self._bind(f, frame, loop, node(whole), body)))
         return self._run(frame, loop, extent, body)
 
     @staticmethod
@@ -210,13 +228,17 @@ class Builder:
                 return split
         return None
 
-    def _run(self, frame: Frame, loop: Loop, extent: int, body: Body) -> Stmt:
-        if extent == 1:
+    def _run(self, frame: Frame, loop: Loop, extent: Extent, body: Body) -> Stmt:
+        if surely(extent, 1):
             return self._bind(frame, frame, loop, number(0), body)
         if loop.name in frame.pieces:
             first, extent = frame.pieces[loop.name]
             return self._for(frame, loop, extent, loop.kind, first, body)
-        if loop.kind == "vectorize" or self._lanes_of_intrinsic(frame, loop):
+        if isinstance(extent, Expr) and loop.kind in ("vectorize", "unroll"):
+            return in_pieces(frame, loop, extent, lambda f: self._run(f, loop, extent, body))
+        if not isinstance(extent, Expr) and (
+            loop.kind == "vectorize" or self._lanes_of_intrinsic(frame, loop)
+        ):
             return self._vector(frame, loop, extent, body)
         kind = "serial" if loop.kind == "tensorize" else loop.kind
         return self._for(frame, loop, extent, kind, number(0), body)
@@ -227,8 +249,8 @@ class Builder:
         lanes = [other for other in frame.nest.loops if other.kind == "tensorize" and not other.reduce]
         return frame.phase != "main" and bool(lanes) and loop is lanes[-1]
 
-    def _for(self, frame: Frame, loop: Loop, extent: int, kind: str, base: Expr, body: Body) -> Stmt:
-        if extent == 1:
+    def _for(self, frame: Frame, loop: Loop, extent: Extent, kind: str, base: Expr, body: Body) -> Stmt:
+        if surely(extent, 1):
             return self._bind(frame, frame, loop, base, body)
         var = Axis(loop.name, extent, loop.reduce)
         value = linear(base).add(linear(var)).expr()
@@ -265,6 +287,9 @@ class Builder:
         inner = self.partitioned(opened, body)
         for condition in guards:
             inner = If(condition, inner, None)
+        for known, value in opened.quotients.items():
+            if known not in frame.quotients:
+                inner = Let(known, value, inner)
         return inner
 
     def partitioned(self, frame: Frame, body: Body) -> Stmt:
@@ -274,16 +299,17 @@ class Builder:
             return body(frame)
         split = todo[0]
         value = frame.values[split.outer]
-        whole = frame.extent(split.parent) // frame.factor(split)
-        if isinstance(value, Const):
+        whole = floor_divided(frame.extent(split.parent), frame.factor(split))
+        if isinstance(value, Const) and not isinstance(whole, Expr):
             part = "full" if int(value.value) < whole else "tail"
             return self.partitioned(frame.choose(split, part), body)
         alias = Axis(split.outer, whole)
         steady = self.partitioned(frame.decide(split, "full", alias), body)
-        tail = self.partitioned(frame.decide(split, "tail", number(whole)), body)
-        if whole == 0:
+        last = frame.decide(split, "tail", node(whole))
+        tail = in_tail(last, split, lambda f: self.partitioned(f, body))
+        if surely(whole, 0):
             return tail
-        return If(Binary("lt", value, number(whole), "bool"), Let(alias, value, steady), tail)
+        return If(Binary("lt", value, node(whole), "bool"), Let(alias, value, steady), tail)
 
     # --- stages placed inside a loop ----------------------------------------------------------------------------
 
@@ -306,42 +332,17 @@ class Builder:
             box = tuple(frame.axis_spans()[axis] for axis in definition.axes)
             head.append(self.make_storage(frame, box))
         main = body(frame)
-        tail = [self._stage(nest, self.regions.produced(nest, name, frame.axis_spans())) for nest in after]
+        tail = [self.stage(nest, self.regions.produced(nest, name, frame.axis_spans())) for nest in after]
         self.storage = outside
         return seq(*head, main, *tail)
 
     def at(self, nest: StageNest, box: Box) -> Stmt:
-        """Compute a box of a stage; where it may hang over the domain, only what is inside.
-
-        The last of a row of tiles hangs over. It has loops of its own, so that neither they nor the others ask at every
-        point, and the box need not be moved: readers find it in place.
-        """
-        definition = self.definitions[nest.name]
-        beyond = [dim for dim, size in enumerate(definition.sizes) if overhangs(box[dim], size)]
-        if nest.stored is not None:
-            return self._within(nest, box, beyond, [])
-        if not beyond:
-            return self._stage(nest, box)
-        made = self.make_storage(Frame(nest, definition, box), box)
-        return seq(made, self._within(nest, box, beyond, []))
-
-    def _within(self, nest: StageNest, box: Box, beyond: list[int], limits: list[tuple[Axis, int]]) -> Stmt:
-        """The part of a box that is inside the domain, which it may leave in the dimensions ``beyond``."""
-        if not beyond:
-            return self._stage(nest, box, limits)
-        definition, (dim, *others) = self.definitions[nest.name], beyond
-        span, size, axis = box[dim], definition.sizes[dim], definition.axes[dim]
-        rest = span.rest(size)
-        if rest is None:
-            partly = self._within(nest, box, others, [*limits, (axis, size)])
-        else:
-            partly = self._within(nest, (*box[:dim], Span(span.low, rest), *box[dim + 1 :]), others, limits)
-        whole = Binary("le", span.low, number(size - span.extent), "bool")
-        return If(whole, self._within(nest, box, others, limits), partly)
+        """Compute a box of a stage, as far as it is inside the domain."""
+        return inside_domain(self, nest, box)
 
     # --- leaves -------------------------------------------------------------------------------------------------
 
-    def finished(self, frame: Frame, limits: list[tuple[Axis, int]], results: Sequence[Expr] = ()) -> Stmt:
+    def finished(self, frame: Frame, limits: Limits, results: Sequence[Expr] = ()) -> Stmt:
         """Store the stage's bodies; ``results`` are what its reduction has come to."""
         buffers = self.storage[frame.nest.name].buffers
         stores = [
@@ -380,8 +381,8 @@ class Builder:
         return Store(target.tensor, target.indices, value, frame.nest.name, role)
 
     @staticmethod
-    def limited(frame: Frame, limits: list[tuple[Axis, int]], statement: Stmt) -> Stmt:
+    def limited(frame: Frame, limits: Limits, statement: Stmt) -> Stmt:
         """Store only inside the domain, where the box handed to an ``after`` stage may hang over it."""
         for axis, size in limits:
-            statement = If(Binary("lt", frame.axis_value(axis), number(size), "bool"), statement, None)
+            statement = If(Binary("lt", frame.axis_value(axis), node(size), "bool"), statement, None)
         return statement

@@ -24,6 +24,7 @@ from loopwright.sched.language.expr import (
     children,
     substitute,
 )
+from loopwright.sched.language.extents import Extent, known, known_shape
 from loopwright.sched.language.text import text
 from loopwright.sched.lowering.affine import Linear, number, simplify
 from loopwright.sched.lowering.stmt import Buffer
@@ -111,10 +112,10 @@ class Matcher:
         """Where the operand lies of which ``value`` is the element that ``wanted`` is in the definition."""
         assert isinstance(value.tensor, Buffer)
         mine = _steps(offset(wanted), set(self.axes), wanted)
-        theirs = _steps(offset(value, value.tensor.strides), set(self.axes.values()), value)
+        theirs = _steps(offset(value, fixed(value.tensor.strides)), set(self.axes.values()), value)
         strides: list[int] = []
         for dim, size in enumerate(wanted.tensor.shape):
-            strides.append(self.stride(wanted, dim, theirs) if size > 1 and self.strided else 0)
+            strides.append(self.stride(wanted, dim, theirs) if known(size) > 1 and self.strided else 0)
         if not self.strided:
             for axis, var in self.axes.items():
                 if mine.get(axis, 0) != theirs.get(var, 0):
@@ -164,7 +165,7 @@ def _own(e: Expr) -> object:
 
 
 def _where(operand: Operand) -> object:
-    form = offset(operand.first, operand.buffer.strides)
+    form = offset(operand.first, fixed(operand.buffer.strides))
     return id(operand.buffer), form.const, {key: steps for key, (_, steps) in form.terms.items()}
 
 
@@ -195,3 +196,8 @@ def _apart(
         f"as in its {wanted.tensor.name}{list(wanted.tensor.shape)};\n"
         f"pack {value.tensor.name}: cache_read, split and transform_layout put elements side by side"
     )
+
+
+def fixed(strides: tuple[Extent, ...] | None) -> tuple[int, ...] | None:
+    """Strides as numbers; what only a call knows was refused before."""
+    return None if strides is None else known_shape(strides)

@@ -13,6 +13,7 @@ from tvm.tirx import AttrStmt, BufferLoad, BufferStore, Evaluate
 from loopwright.sched.errors import BuildError
 from loopwright.sched.intrinsics.registry import Intrinsic, LlvmFunction, find
 from loopwright.sched.language.expr import Expr, Load
+from loopwright.sched.language.extents import known_shape
 from loopwright.sched.lowering.stmt import Buffer, Microkernel
 
 # An element in TensorIR: its buffer and its index.
@@ -35,10 +36,11 @@ def microcode(s: Microkernel, element: Place) -> Any:
         return _called(intrinsic.implementation, s, place)
     shapes = [operand.shape for operand in intrinsic.operands]
     operands = [
-        _vector(*place(first), prod(shape)) for (first, _), shape in zip(s.operands, shapes, strict=True)
+        _vector(*place(first), prod(known_shape(shape)))
+        for (first, _), shape in zip(s.operands, shapes, strict=True)
     ]
     buffer, indices = place(s.out[0])
-    lanes = prod(intrinsic.stage.shape)
+    lanes = prod(known_shape(intrinsic.stage.shape))
     if s.accumulates:
         operands.insert(0, _vector(buffer, indices, lanes))
     value = intrinsic.implementation(*operands)

@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from loopwright.sched.language.expr import Axis, Binary, Const, Expr, walk
+from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Extent, walk
+from loopwright.sched.language.extents import known
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.lowering.affine import number, plus
 from loopwright.sched.lowering.decide import Region, Values, questions
@@ -79,6 +80,8 @@ class _Partition:
 
     def _loop(self, s: For) -> Stmt:
         """What comes before the steady state, the steady state, and what comes after it."""
+        if isinstance(s.extent, Expr):  # where it ends, only the call knows
+            return replace(s, body=self.statement(s.body))
         region = _steady(s.var, s.body, counts=True)
         ranges = _ranges(region, s.extent)
         pieces = [_piece(s, *piece) for piece in ranges] if len(ranges) > 1 else []
@@ -100,7 +103,7 @@ class _Partition:
     @staticmethod
     def _lanes(s: For) -> Stmt:
         """A vectorized loop. A condition would undo it: so where one holds for some lanes, they are a shorter vector."""
-        if not any(isinstance(inner, If) for inner in walk_statements(s.body)):
+        if isinstance(s.extent, Expr) or not any(isinstance(inner, If) for inner in walk_statements(s.body)):
             return s
         region = _steady(s.var, s.body, counts=True)
         ends = (0, region.low, region.high, s.extent)
@@ -116,6 +119,8 @@ class _Partition:
 
     def _asked(self, var: Axis, body: Stmt, around: Callable[[Stmt], Stmt]) -> Stmt:
         """A body that asks in which part of its range ``var`` is; ``around`` puts back what stands around it."""
+        if isinstance(var.extent, Expr):
+            return around(self.statement(body))
         region = _steady(var, body, counts=False)
         ranges = _ranges(region, var.extent)
         known = [_known(var, body, *piece) for piece in ranges] if len(ranges) > 1 else []
@@ -141,7 +146,7 @@ class _Partition:
                 continue
             alias = Axis(region.var.name, span[1] + 1)
             renamed = _folded(body, {key: alias}, "")
-            if len(_ranges(_steady(alias, renamed, counts=False), alias.extent)) > 1:
+            if len(_ranges(_steady(alias, renamed, counts=False), known(alias.extent))) > 1:
                 body = Let(alias, term, renamed)
         return self.statement(body)
 
@@ -272,7 +277,7 @@ def _folded(s: Stmt, values: Values, part: str) -> Stmt:
         case Let():
             value = region.index(s.value)
             span = index_range(value)
-            if span is not None and span[0] >= 0 and span[1] < s.var.extent:
+            if span is not None and span[0] >= 0 and _below(span[1], s.var.extent):
                 return _folded(s.body, {**values, s.var: value}, part)
             return Let(s.var, value, _folded(s.body, values, part))
         case Seq():
@@ -292,6 +297,10 @@ def _folded_if(s: If, cond: Expr, values: Values, part: str) -> Stmt:
     return If(cond, _folded(s.then, values, part), otherwise)
 
 
+def _below(number: int, extent: Extent) -> bool:
+    return not isinstance(extent, Expr) and number < extent
+
+
 def _is_nothing(s: Stmt) -> bool:
     return isinstance(s, Seq) and not s.body
 
@@ -300,7 +309,7 @@ def _size(s: Stmt) -> int:
     """How much code a statement is: the nodes of its expressions, as often as they are written out."""
     match s:
         case For():
-            return _size(s.body) * (s.extent if s.kind == "unroll" else 1)
+            return _size(s.body) * (known(s.extent) if s.kind == "unroll" else 1)
         case Let():
             return _size(s.body)
         case Seq():

@@ -6,12 +6,30 @@ the loop builder never has to think about memory safety again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
 from loopwright.sched import dtypes
-from loopwright.sched.language.expr import Axis, Binary, Cast, Expr, Load, loads, rewrite, substitute, wrap
-from loopwright.sched.language.interval import index_range
+from loopwright.sched.language import extents
+from loopwright.sched.language.expr import (
+    Axis,
+    Binary,
+    Cast,
+    Expr,
+    Extent,
+    Load,
+    Size,
+    cast,
+    loads,
+    rewrite,
+    substitute,
+    walk,
+    wrap,
+)
+from loopwright.sched.language.extents import node, surely
+from loopwright.sched.language.interval import index_range, most
+from loopwright.sched.language.polynomial import Proof, at_most, floors
 from loopwright.sched.language.stage import Stage, Tensor
 from loopwright.sched.language.workload import stage_exprs
 from loopwright.sched.lowering.affine import number
@@ -33,8 +51,8 @@ class Definition:
 
     stage: Stage
     axes: tuple[Axis, ...]
-    sizes: tuple[int, ...]
-    run: tuple[int, ...]
+    sizes: tuple[Extent, ...]
+    run: tuple[Extent, ...]
     values: tuple[Expr, ...]
     bodies: tuple[Expr, ...]
     at: tuple[Expr, ...] = ()
@@ -57,7 +75,7 @@ def definitions(nests: Nests) -> dict[str, Definition]:
     inlined: dict[str, Stage] = {}
     found: dict[str, Definition] = {}
     for nest in nests.stages.values():
-        exprs = tuple(_inline(e, inlined) for e in stage_exprs(nest.stage))
+        exprs = tuple(_inline(e, inlined, nest.stage.axes) for e in stage_exprs(nest.stage))
         if nest.place.kind == "inline":
             inlined[nest.name] = replace(nest.stage, bodies=exprs)
             continue
@@ -72,21 +90,22 @@ def definitions(nests: Nests) -> dict[str, Definition]:
     return {name: _clamped(definition, found) for name, definition in found.items()}
 
 
-def _inline(expr: Expr, inlined: dict[str, Stage]) -> Expr:
-    """Put the definition of inlined stages where they are read."""
+def _inline(expr: Expr, inlined: dict[str, Stage], axes: Iterable[Axis]) -> Expr:
+    """Put the definition of inlined stages where they are read, inside loops over ``axes``."""
+    proof = Proof(floors=floors([axis.extent for axis in axes]))
 
     def change(e: Expr) -> Expr | None:
         if not isinstance(e, Load) or e.tensor.name not in inlined:
             return None
         stage = inlined[e.tensor.name]
         indices = [rewrite(index, change) for index in e.indices]
-        indices = [_clamp(index, size) for index, size in zip(indices, stage.shape, strict=True)]
+        indices = [_clamp(index, size, proof) for index, size in zip(indices, stage.shape, strict=True)]
         return substitute(stage.bodies[e.part], dict(zip(stage.axes, indices, strict=True)))
 
     return rewrite(expr, change)
 
 
-def _padded_run(nest: StageNest) -> tuple[int, ...]:
+def _padded_run(nest: StageNest) -> tuple[Extent, ...]:
     """The extents a stage computes: rounded up on axes that are split with ``tail="pad"``.
 
     Only a reduction's accumulators are padded; a stage without one has nothing to gain, its pad is a peel.
@@ -99,7 +118,8 @@ def _padded_run(nest: StageNest) -> tuple[int, ...]:
     if nest.stage.reduce is None or nest.place.kind != "root":
         return tuple(axis.extent for axis in nest.stage.axes)
     return tuple(
-        -(-axis.extent // factors.get(axis.name, 1)) * factors.get(axis.name, 1) for axis in nest.stage.axes
+        extents.times(extents.ceil_divided(axis.extent, factors.get(axis.name, 1)), factors.get(axis.name, 1))
+        for axis in nest.stage.axes
     )
 
 
@@ -123,66 +143,114 @@ def _pad_producers(nests: Nests, found: dict[str, Definition]) -> None:
     fixed = set(nests.outputs.values()) | {n for n, d in found.items() if d.stage.updating is not None}
     for name in reversed(list(found)):
         reader = found[name]
-        extents = tuple(axis.extent for axis in reader.axes)
-        if reader.run == extents and reader.sizes == extents:
+        shape = tuple(axis.extent for axis in reader.axes)
+        if extents.same_shape(reader.run, shape) and extents.same_shape(reader.sizes, shape):
             continue
         for load in (load for e in reader.exprs for load in loads(e)):
             producer = found.get(load.tensor.name)
             if producer is None or producer.values or producer.stage.name in fixed:
                 continue
-            ranges = [index_range(index, partial(_range_of, definition=reader)) for index in load.indices]
             sizes = tuple(
-                max(size, r[1] + 1) if r else size for size, r in zip(producer.sizes, ranges, strict=True)
+                _grown(size, index, reader) for size, index in zip(producer.sizes, load.indices, strict=True)
             )
             found[producer.stage.name] = replace(producer, sizes=sizes, run=sizes)
 
 
-def _range_of(axis: Axis, definition: Definition) -> tuple[int, int]:
+def _grown(size: Extent, index: Expr, reader: Definition) -> Extent:
+    """The size of a copy's dimension that also holds what a padded reader asks for (of a symbolic one: axis by axis)."""
+    if isinstance(size, Expr) or any(isinstance(run, Expr) for run in reader.run):
+        lone = [run for axis, run in zip(reader.axes, reader.run, strict=True) if axis is index]
+        return extents.larger(size, lone[0]) if lone else size
+    reach = index_range(index, partial(_range_of, definition=reader))
+    return max(size, reach[1] + 1) if reach else size
+
+
+def _run_of(axis: Axis, definition: Definition) -> Extent:
+    """How far an axis is computed."""
     for mine, extent in zip(definition.axes, definition.run, strict=True):
         if mine is axis:
-            return (0, extent - 1)
-    return (0, axis.extent - 1)
+            return extent
+    return axis.extent
+
+
+def _range_of(axis: Axis, definition: Definition) -> tuple[int, int]:
+    return (0, most(_run_of(axis, definition)) - 1)
 
 
 def _clamped(definition: Definition, found: dict[str, Definition]) -> Definition:
     """Clamp every index that is not known to stay inside its tensor: it depends on data, or a select guards it."""
 
-    def sizes_of(tensor: Tensor) -> tuple[int, ...]:
+    def sizes_of(tensor: Tensor) -> tuple[Extent, ...]:
         known = found.get(tensor.name)
         return tensor.shape if known is None or known.stage.updating is not None else known.sizes
 
-    def change(e: Expr) -> Expr | None:
-        if not isinstance(e, Load):
-            return None
-        indices = tuple(
-            _clamp(rewrite(index, change), size, definition)
-            for index, size in zip(e.indices, sizes_of(e.tensor), strict=True)
-        )
-        return Load(e.tensor, indices, e.dtype, e.part)
+    def clamped(expr: Expr, axes: tuple[Axis, ...]) -> Expr:
+        proof = _proof(definition, axes)
 
-    values, bodies, at = (
-        tuple(rewrite(expr, change) for expr in exprs)
-        for exprs in (definition.values, definition.bodies, definition.at)
+        def change(e: Expr) -> Expr | None:
+            if not isinstance(e, Load):
+                return None
+            indices = tuple(
+                _clamp(rewrite(index, change), size, proof, definition)
+                for index, size in zip(e.indices, sizes_of(e.tensor), strict=True)
+            )
+            return Load(e.tensor, indices, e.dtype, e.part)
+
+        return rewrite(expr, change)
+
+    every = definition.stage.all_axes
+    own = definition.axes if definition.stage.updating is None else every
+    return replace(
+        definition,
+        values=tuple(clamped(value, every) for value in definition.values),
+        bodies=tuple(clamped(body, own) for body in definition.bodies),
+        at=tuple(clamped(place, every) for place in definition.at),
+        where=None if definition.where is None else clamped(definition.where, every),
     )
-    where = None if definition.where is None else rewrite(definition.where, change)
-    return replace(definition, values=values, bodies=bodies, at=at, where=where)
 
 
-def _clamp(index: Expr, size: int, definition: Definition | None = None) -> Expr:
+def _clamp(index: Expr, size: Extent, proof: Proof, definition: Definition | None = None) -> Expr:
+    """An index that stays in ``0 .. size - 1``: as it is where that is known, else held there."""
     span = index_range(index, partial(_range_of, definition=definition) if definition else None)
-    if span is not None and span[0] >= 0 and span[1] < size:
-        return index
-    if size == 0:
+    if surely(size, 0):
         return number(0)
+    last = extents.minus(size, 1)
+    symbolic = isinstance(size, Expr) or proof.floors or any(isinstance(e, Size) for e in walk(index))
+    low = span is not None and (span[0] >= 0 or bool(symbolic and at_most(0, index, proof)))
+    high = span is not None and (
+        (not isinstance(last, Expr) and span[1] <= last) or bool(symbolic and at_most(index, last, proof))
+    )
+    if low and high:
+        return index
+    if isinstance(last, Expr) and not at_most(0, last, proof):
+        last = Binary(
+            "max", last, number(0), "int32"
+        )  # of an array without elements nothing is read in the end
     if index.dtype != "int32":
-        # Clamp in the wide type first: a cast to int32 could turn an outlier into a valid index.
-        limit = min(size - 1, int(dtypes.limits(index.dtype)[1]))
-        low, high = wrap(0, index.dtype), wrap(limit, index.dtype)
-        held = Binary("min", Binary("max", index, low, index.dtype), high, index.dtype)
-        return Cast(held, "int32")
+        return _clamped_wide(index, last)
     # Built plainly: simplification would trust the axis's own extent, which a padded run exceeds.
-    if span is None or span[0] < 0:
+    if not low:
         index = Binary("max", index, number(0), "int32")
-    if span is None or span[1] >= size:
-        index = Binary("min", index, number(size - 1), "int32")
+    if not high:
+        index = Binary("min", index, node(last), "int32")
     return index
+
+
+def _clamped_wide(index: Expr, last: Extent) -> Expr:
+    """Clamp in another type than int32: a cast to that could turn an outlier into a valid index."""
+    dtype = index.dtype
+    limit = int(dtypes.limits(dtype)[1])
+    if not isinstance(last, Expr):
+        high = wrap(min(last, limit), dtype)
+    elif limit < most(last):  # a narrow type: the cast is exact
+        zero = number(0)
+        return Binary("min", Binary("max", Cast(index, "int32"), zero, "int32"), last, "int32")
+    else:
+        high = cast(dtype, last)
+    return Cast(Binary("min", Binary("max", index, wrap(0, dtype), dtype), high, dtype), "int32")
+
+
+def _proof(definition: Definition, axes: Iterable[Axis]) -> Proof:
+    """What is known where the loops over ``axes`` run: how far they do, and that each of them has a value."""
+    run = partial(_run_of, definition=definition)
+    return Proof(run, floors([run(axis) for axis in axes]))

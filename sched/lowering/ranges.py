@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from loopwright.sched import dtypes
-from loopwright.sched.language.expr import Axis, Binary, Call, Cast, Const, Expr, Select, Unary
+from loopwright.sched.language.expr import Axis, Binary, Call, Cast, Const, Expr, Select, Size, Unary
+from loopwright.sched.language.interval import most
 
 ROUNDING: dict[str, Callable[[float], int]] = {
     "floor": math.floor, "ceil": math.ceil, "round": round, "trunc": math.trunc,
@@ -65,8 +66,10 @@ class Ranges:
             case Const():
                 value = expr.value
                 return None if value != value else Span(value, value)
-            case Axis() if isinstance(expr.extent, int):
-                return Span(0, max(0, expr.extent - 1))
+            case Axis():
+                return Span(0, max(0, most(expr.extent) - 1))
+            case Size():
+                return Span(expr.at_least, expr.at_most)
             case Unary(op="neg"):
                 a = self(expr.a)
                 return Span(-a.high, -a.low, a.nan)

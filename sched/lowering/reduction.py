@@ -14,12 +14,15 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from loopwright.sched import dtypes
-from loopwright.sched.language.expr import Axis, Expr, Load, Result
+from loopwright.sched.language.expr import Axis, Expr, Extent, Load, Result
+from loopwright.sched.language.extents import capacity, floor_divided, same_shape
+from loopwright.sched.language.polynomial import at_most
 from loopwright.sched.lowering.affine import minus, number, times
 from loopwright.sched.lowering.combine import combine, identities
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.registers import register_cut
 from loopwright.sched.lowering.stmt import Alloc, Bind, Buffer, For, If, Stmt, Store, Variable, seq
+from loopwright.sched.lowering.storage import MOST_ROOM
 from loopwright.sched.lowering.tensorizing import starts, tensorized
 from loopwright.sched.scheduling.nest import Loop
 
@@ -32,15 +35,22 @@ REGISTER_BYTES = 4096
 
 @dataclass(frozen=True)
 class Tile:
-    """Accumulators: a buffer for each component of the reduction, whose dimensions follow loops."""
+    """Accumulators: a buffer for each component of the reduction, whose dimensions follow loops.
+
+    ``first`` has where the pieces of loops that it holds start.
+    """
 
     buffers: tuple[Buffer, ...]
     loops: tuple[str, ...]
+    first: dict[str, Expr]
 
     @property
-    def bytes(self) -> int:
-        """The size of the buffers."""
-        return sum(buffer.elements * dtypes.itemsize(buffer.dtype) for buffer in self.buffers)
+    def small(self) -> bool:
+        """Whether the buffers can be held apart from the stage's."""
+        sizes = [(buffer.elements, dtypes.itemsize(buffer.dtype)) for buffer in self.buffers]
+        return sum(n * bytes for n, bytes in sizes if not isinstance(n, Expr)) <= REGISTER_BYTES and not any(
+            isinstance(n, Expr) for n, _ in sizes
+        )
 
     @property
     def allocated(self) -> Stmt:
@@ -50,7 +60,7 @@ class Tile:
     def elements(self, frame: Frame) -> tuple[Load, ...]:
         """The accumulators of the iteration the frame is in."""
         indices = tuple(
-            minus(frame.values[name], frame.pieces[name][0]) if name in frame.pieces else frame.values[name]
+            minus(frame.values[name], self.first[name]) if name in self.first else frame.values[name]
             for name in self.loops
         ) or (number(0),)
         return tuple(Load(buffer, indices, buffer.dtype) for buffer in self.buffers)
@@ -59,7 +69,9 @@ class Tile:
 class Reduction:
     """Builds the statements of one reduction, from loop ``position`` of its nest on."""
 
-    def __init__(self, builder: Builder, frame: Frame, position: int, limits: list[tuple[Axis, int]]) -> None:
+    def __init__(
+        self, builder: Builder, frame: Frame, position: int, limits: Sequence[tuple[Axis, Extent]]
+    ) -> None:
         self.builder = builder
         self.frame = frame
         self.loops = frame.nest.loops
@@ -73,9 +85,8 @@ class Reduction:
     def statement(self) -> Stmt:
         """Set up, accumulate, finish."""
         tile = self._tile(self.inner, self.frame)
-        padded = self.frame.definition.run != self.frame.definition.stage.shape
-        small = tile.bytes <= REGISTER_BYTES
-        if self._plain() and not small and not padded and not self.limits:
+        padded = not same_shape(self.frame.definition.run, self.frame.definition.stage.shape)
+        if self._plain() and not tile.small and not padded and not self.limits:
             return self._in_place()
         cut = self._register_cut()
         if cut:
@@ -107,7 +118,10 @@ class Reduction:
             or any(loop.kind not in ("unroll", "vectorize") for loop in closed)
         ):
             return {}
-        sizes = [frame.extent(loop.name) for loop in closed]
+        counts = [frame.extent(loop.name) for loop in closed]
+        sizes = [count for count in counts if not isinstance(count, Expr)]
+        if len(sizes) < len(counts):  # a tail of unknown length is small
+            return {}
         native = self.builder.vector_bytes // max(map(dtypes.itemsize, self.reduce.dtypes))
         inner_rows = sizes[-2] if len(sizes) > 1 else 1
         copies = max(1, prod(sizes[:-2])) * len(self.reduce.dtypes)
@@ -128,7 +142,7 @@ class Reduction:
         if not cut:
             return self._whole(frame, self._tile(self.inner, frame))
         (name, size), *rest = cut.items()
-        var = Axis(f"{name}.p", frame.extent(name) // size)
+        var = Axis(f"{name}.p", floor_divided(frame.extent(name), size))
         part = frame.piece(name, times(var, size), size)
         return For(var, var.extent, "serial", self._in_pieces(part, dict(rest)), f"{frame.nest.name}.{name}")
 
@@ -200,13 +214,13 @@ class Reduction:
         Only where a reduction loop is next: then they are read and written once around it.
         """
         loops = self.loops[position:]
-        if not loops[0].reduce or position == self.position or frame.extent(loops[0].name) <= 1:
+        if not loops[0].reduce or position == self.position or at_most(frame.extent(loops[0].name), 1):
             return False
         spatial = frame.closed(tuple(loop for loop in loops if not loop.reduce))
         if tile is not None and len(spatial) == len(frame.closed(tuple(self.inner))):
             return False
         return all(loop.kind in ("unroll", "vectorize", "tensorize") for loop in spatial) and (
-            self._tile(spatial, frame).bytes <= REGISTER_BYTES
+            self._tile(spatial, frame).small
         )
 
     def _promoted(self, position: int, frame: Frame, outer: Tile | None) -> Stmt:
@@ -228,14 +242,13 @@ class Reduction:
     def _tile(self, loops: list[Loop], frame: Frame, suffix: str = "acc") -> Tile:
         """A buffer with an element for every iteration of ``loops``."""
         closed = frame.closed(tuple(loops))
-        dims = tuple(
-            frame.pieces[x.name][1] if x.name in frame.pieces else frame.extent(x.name) for x in closed
-        ) or (1,)
+        dims = tuple(capacity(frame.count(loop.name), MOST_ROOM) for loop in closed) or (1,)
         stage, kinds = frame.nest.name, self.reduce.dtypes
         names = [f"{stage}_{suffix}{n}" if len(kinds) > 1 else f"{stage}_{suffix}" for n in range(len(kinds))]
         return Tile(
             tuple(Buffer(n, dims, kind, "local", stage) for n, kind in zip(names, kinds, strict=True)),
             tuple(loop.name for loop in closed),
+            {loop.name: frame.pieces[loop.name][0] for loop in closed if loop.name in frame.pieces},
         )
 
     def _elements(self, frame: Frame, tile: Tile | None) -> tuple[Load, ...]:

@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from loopwright.sched.language.expr import Axis, Expr, Load
+from loopwright.sched.language.expr import Axis, Expr, Extent, Load, Size
+from loopwright.sched.language.extents import product, surely, times
 from loopwright.sched.language.stage import Tensor
+
+# Indices are 32-bit: flat offsets of a larger buffer would wrap.
+MOST_ELEMENTS = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,26 +26,32 @@ class Buffer(Tensor):
     """
 
     name: str
-    dims: tuple[int, ...]
+    dims: tuple[Extent, ...]
     dtype: str
     scope: str
     stage: str
-    strides: tuple[int, ...] | None = None
+    strides: tuple[Extent, ...] | None = None
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[Extent, ...]:
         """The sizes of the dimensions."""
         return self.dims
 
     @property
-    def elements(self) -> int:
+    def steps(self) -> tuple[Extent, ...]:
+        """How many elements lie from one index to the next in each dimension."""
+        if self.strides is not None:
+            return self.strides
+        steps: list[Extent] = [1]
+        for size in reversed(self.dims[1:]):
+            steps.append(times(steps[-1], size if isinstance(size, Expr) else max(1, size)))
+        return tuple(reversed(steps[: len(self.dims)]))
+
+    @property
+    def elements(self) -> Extent:
         """The number of elements, those between rows included."""
-        total = 1
-        for size in self.dims:
-            total *= size
-        if self.strides and total:
-            total = self.strides[0] * self.dims[0]
-        return total
+        total = product(self.dims)
+        return total if surely(total, 0) or not self.strides else times(self.strides[0], self.dims[0])
 
 
 class Stmt:
@@ -56,7 +66,7 @@ class For(Stmt):
     state and ``"tail"`` in the rest of a peeled split, ``"init"`` or ``"post"`` in the loops around a reduction."""
 
     var: Axis
-    extent: int
+    extent: Extent
     kind: str
     body: Stmt
     label: str
@@ -162,13 +172,14 @@ class Sliding:
 @dataclass(frozen=True, eq=False)
 class Program:
     """A whole kernel: its parameters (inputs, then outputs) and its body. ``sliding``: the stages that
-    are stored farther out than they are computed."""
+    are stored farther out than they are computed. ``sizes`` are known when it runs."""
 
     name: str
     inputs: tuple[Buffer, ...]
     outputs: tuple[Buffer, ...]
     body: Stmt
     sliding: Mapping[str, Sliding] = field(default_factory=dict)
+    sizes: tuple[Size, ...] = ()
 
 
 def seq(*statements: Stmt | None) -> Stmt:

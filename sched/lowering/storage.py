@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from loopwright.sched.language.expr import Binary, Expr, Load
+from loopwright.sched.language import extents
+from loopwright.sched.language.expr import Binary, Expr, Extent, Load
+from loopwright.sched.language.extents import capacity
 from loopwright.sched.lowering.affine import minus, number, simplify, times
 from loopwright.sched.lowering.bounds import Box
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.stmt import Alloc, Buffer, Stmt, seq
 from loopwright.sched.scheduling.nest import Split, StageNest
+
+# What may be up to so long in a dimension gets a buffer for that, whatever the sizes are.
+MOST_ROOM = 256
 
 
 @dataclass(frozen=True)
@@ -52,9 +57,10 @@ def stored_in(frame: Frame, box: Box, kept: Sequence[bool], folds: Mapping[int, 
     """
     nest, stage = frame.nest, frame.nest.stage
     closed = None if nest.layout is None else Frame(nest, frame.definition, box)
-    dims = tuple(folds.get(dim, span.extent) for dim, span in enumerate(box))
+    lengths = [folds.get(dim, span.extent) for dim, span in enumerate(box)]
     if nest.layout is not None and closed is not None:
-        dims = tuple(closed.extent(loop) for loop in nest.layout)
+        lengths = [closed.extent(loop) for loop in nest.layout]
+    dims = tuple(capacity(extent, MOST_ROOM) for extent in lengths)
     strides = _aligned(nest, dims)
     buffers = tuple(
         Buffer(stage.part_name(part), dims, dtype, nest.scope, nest.name, strides) if stored else None
@@ -63,19 +69,20 @@ def stored_in(frame: Frame, box: Box, kept: Sequence[bool], folds: Mapping[int, 
     return Storage(buffers, box, closed, folds)
 
 
-def _aligned(nest: StageNest, dims: tuple[int, ...]) -> tuple[int, ...] | None:
+def _aligned(nest: StageNest, dims: tuple[Extent, ...]) -> tuple[Extent, ...] | None:
     """How far apart the elements of each dimension lie, where storage_align says so."""
     if not nest.align:
         return None
     names = nest.layout or tuple(axis.name for axis in nest.stage.axes)
     asked = {align.dimension: align for align in nest.align}
-    strides: list[int] = []
-    step = 1
+    strides: list[Extent] = []
+    step: Extent = 1
     for name, size in zip(reversed(names), reversed(dims), strict=True):
         if name in asked:
-            step += (asked[name].offset - step) % asked[name].factor
+            gap = extents.remainder(extents.minus(asked[name].offset, step), asked[name].factor)
+            step = extents.plus(step, gap)
         strides.append(step)
-        step *= max(1, size)
+        step = extents.times(step, extents.larger(size, 1))
     return tuple(reversed(strides))
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.intrinsics.registry import Intrinsic, find
-from loopwright.sched.language.expr import Axis, Expr, Load
+from loopwright.sched.language.expr import Axis, Expr, Load, loads
+from loopwright.sched.language.extents import known
 from loopwright.sched.lowering.affine import number
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.matching import Matcher, Mismatch
@@ -65,6 +66,11 @@ def tensorized(
     inner, variables = frame, list[Axis]()
     for loop in loops:
         extent = inner.extent(loop.name)
+        if isinstance(extent, Expr):
+            builder.tensorized.reasons[nest.name] = (
+                f"only a call knows how long {shown(loop.name)} is; split it"
+            )
+            return ordinary()
         if extent != 1:
             variables.append(Axis(loop.name, extent, loop.reduce))
         opened = inner.open(loop.name, variables[-1] if extent != 1 else number(0))
@@ -85,7 +91,13 @@ def tensorized(
         if len(values) > 1:
             raise Mismatch(f"{nest.name} computes {len(values)} values at once, and it computes one")
         (target,) = elements(inner)
-        matched = _matched(intrinsic, variables, builder.value(values[0], inner), target)
+        value = builder.value(values[0], inner)
+        for load in (target, *loads(value)):
+            if any(isinstance(size, Expr) for size in load.tensor.shape[1:]):
+                raise Mismatch(
+                    f"only a call knows how far apart the rows of {load.tensor.name} are; copy it packed"
+                )
+        matched = _matched(intrinsic, variables, value, target)
     except Mismatch as error:
         raise _refused(nest.tensor, nest.name, str(error)) from None
     builder.tensorized.done.add(nest.name)
@@ -146,7 +158,7 @@ def _check_reduction(intrinsic: Intrinsic, frame: Frame) -> None:
 
 
 def _lengths(axes: list[Axis]) -> list[tuple[bool, int]]:
-    return sorted((axis.reduce, axis.extent) for axis in axes if axis.extent != 1)
+    return sorted((axis.reduce, known(axis.extent)) for axis in axes if known(axis.extent) != 1)
 
 
 def _said(axes: list[Axis]) -> str:

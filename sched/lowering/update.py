@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from loopwright.sched import dtypes
-from loopwright.sched.language.expr import Binary, Cast, Const, Expr, Load
+from loopwright.sched.language.expr import Binary, Cast, Const, Expr, Extent, Load, cast
+from loopwright.sched.language.extents import minus
 from loopwright.sched.language.interval import Range, index_range
+from loopwright.sched.language.polynomial import at_most
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.stmt import Buffer, If, Stmt, Store
 
@@ -34,13 +36,17 @@ def updated(builder: Builder, frame: Frame) -> Stmt:
     return statement
 
 
-def inside(index: Expr, size: int) -> Iterator[Expr]:
+def inside(index: Expr, size: Extent) -> Iterator[Expr]:
     """The conditions under which an index is one of ``0 .. size - 1``, as far as they do not hold anyway."""
     least, greatest = _reach(index)
     if least < 0:
         yield Binary("ge", index, Const(0, index.dtype), "bool")
-    if greatest >= size:
-        yield Binary("lt", index, Const(size, index.dtype), "bool")
+    if not isinstance(size, Expr):
+        if greatest >= size:
+            yield Binary("lt", index, Const(size, index.dtype), "bool")
+    elif not at_most(index, minus(size, 1)):
+        wide = index if dtypes.itemsize(index.dtype) >= 4 else Cast(index, "int32")
+        yield Binary("lt", wide, cast(wide.dtype, size), "bool")
 
 
 def _reach(index: Expr) -> Range:

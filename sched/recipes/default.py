@@ -6,11 +6,13 @@ from math import ceil, prod
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import ScheduleError
+from loopwright.sched.language.extents import known
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.recipes.gemm import GemmPlan, Packing, Sharing, gemm
 from loopwright.sched.recipes.graph import finish_inside, followers, inline_all
 from loopwright.sched.recipes.roles import Roles, roles_of
 from loopwright.sched.recipes.simple import SimplePlan, elementwise, reduction
+from loopwright.sched.recipes.typical import as_for, typical
 from loopwright.sched.recipes.update import update
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
@@ -30,7 +32,9 @@ def default_schedule(work: Workload, target: Target) -> Schedule:
     >>> schedule.knobs
     {}
     """
-    if any(axis.extent == 0 for stage in work.stages for axis in stage.all_axes):
+    if work.sizes:
+        return as_for(work, typical(work), lambda known: default_schedule(known, target))
+    if any(known(axis.extent) == 0 for stage in work.stages for axis in stage.all_axes):
         return work.schedule()
     schedule = inline_all(work.schedule())
     finished: set[str] = set()
@@ -52,7 +56,9 @@ def schedule_stage(schedule: Schedule, name: str, target: Target) -> Schedule:
     nest = schedule.nests.stages[name]
     if nest.stage.updating is not None:
         lanes = 2 * max(1, target.vector_bytes // dtypes.itemsize(nest.stage.dtype))
-        return update(schedule, name, lanes, prod(a.extent for a in nest.stage.all_axes) >= WORTH_SHARING)
+        return update(
+            schedule, name, lanes, prod(known(a.extent) for a in nest.stage.all_axes) >= WORTH_SHARING
+        )
     roles = roles_of(schedule.nests, name)
     try:
         if roles.gemm_like:
@@ -68,7 +74,7 @@ def points(roles: Roles) -> int:
     """Innermost iterations of a stage."""
     total = 1
     for axis in roles.stage.all_axes:
-        total *= axis.extent
+        total *= known(axis.extent)
     return total
 
 
@@ -80,7 +86,7 @@ def native_lanes(roles: Roles, target: Target) -> int:
 def elementwise_plan(roles: Roles, target: Target) -> SimplePlan:
     """Two registers at a time, or what there is."""
     lanes = 2 * native_lanes(roles, target)
-    extent = roles.vector.extent if roles.vector is not None else 1
+    extent = known(roles.vector.extent) if roles.vector is not None else 1
     while lanes > 1 and lanes > extent and not roles.outer:
         lanes //= 2
     return SimplePlan(lanes=lanes, parallel=points(roles) >= WORTH_SHARING)
@@ -92,7 +98,7 @@ def reduction_plan(roles: Roles, target: Target) -> SimplePlan:
     shared = points(roles) >= WORTH_SHARING
     if roles.vector is None:
         return SimplePlan(lanes=1, copies=min(8, _last_outer(roles)), unroll=4, parallel=shared)
-    vectors = ceil(roles.vector.extent / lanes)
+    vectors = ceil(known(roles.vector.extent) / lanes)
     copies = 4
     while copies > 1 and vectors < copies * (target.cores if shared and not roles.outer else 1):
         copies //= 2
@@ -100,22 +106,22 @@ def reduction_plan(roles: Roles, target: Target) -> SimplePlan:
 
 
 def _last_outer(roles: Roles) -> int:
-    return roles.outer[-1].extent if roles.outer else 1
+    return known(roles.outer[-1].extent) if roles.outer else 1
 
 
 def gemm_plan(roles: Roles, target: Target) -> GemmPlan:
     """A register tile that fills the registers, blocks that fit the second cache, even shares for the cores."""
     assert roles.rows is not None and roles.vector is not None
     rows, columns = register_tile(roles, target)
-    row_tiles = ceil(roles.rows.extent / rows)
-    column_tiles = ceil(roles.vector.extent / columns)
+    row_tiles = ceil(known(roles.rows.extent) / rows)
+    column_tiles = ceil(known(roles.vector.extent) / columns)
     batches = 1
     for axis in roles.outer:
-        batches *= axis.extent
-    blocked = bool(roles.reduce) and roles.reduce[-1].extent >= LONG
+        batches *= known(axis.extent)
+    blocked = bool(roles.reduce) and known(roles.reduce[-1].extent) >= LONG
     depth = BLOCK if blocked else 1
     for axis in roles.reduce[:-1] if blocked else roles.reduce:
-        depth *= axis.extent
+        depth *= known(axis.extent)
     itemsize = dtypes.itemsize(roles.stage.dtype)
     # A block of columns stays in the second cache while all rows pass by.
     wide = max(1, min(column_tiles, target.l2 // 2 // max(1, depth * columns * itemsize)))
@@ -131,7 +137,9 @@ def gemm_plan(roles: Roles, target: Target) -> GemmPlan:
             column_tiles,
         )
     needs = bool(roles.pack)
-    packing: Packing = "block" if needs or (roles.rows.extent >= 4 * rows and column_tiles > 1) else "none"
+    packing: Packing = (
+        "block" if needs or (known(roles.rows.extent) >= 4 * rows and column_tiles > 1) else "none"
+    )
     return GemmPlan(
         rows=rows,
         columns=columns,
@@ -150,10 +158,10 @@ def register_tile(roles: Roles, target: Target) -> tuple[int, int]:
     assert roles.rows is not None and roles.vector is not None
     lanes = native_lanes(roles, target)
     columns = 2 * lanes
-    while columns > 1 and columns // 2 >= roles.vector.extent:
+    while columns > 1 and columns // 2 >= known(roles.vector.extent):
         columns //= 2
     most = max(1, (target.registers - 4) // max(1, ceil(columns / lanes)))
-    extent = roles.rows.extent
+    extent = known(roles.rows.extent)
     if extent <= most:
         return extent, columns
     # Of the tall tiles take the one that leaves few rows over; a lower one makes less of what it loads.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from loopwright.sched.errors import ScheduleError
-from loopwright.sched.language.expr import Call, walk
+from loopwright.sched.language.expr import Call, Extent, walk
+from loopwright.sched.language.extents import known_shape
 from loopwright.sched.language.stage import Stage
 from loopwright.sched.lowering.prepare import definitions
 from loopwright.sched.recipes.roles import roles_of
@@ -41,11 +44,8 @@ def _cheap(nests: Nests, stage: Stage) -> bool:
     return not functions and len(nodes) <= SMALL and not any(roles_of(nests, r).gemm_like for r in readers)
 
 
-def _points(extents: tuple[int, ...]) -> int:
-    total = 1
-    for extent in extents:
-        total *= extent
-    return total
+def _points(extents: tuple[Extent, ...]) -> int:
+    return prod(known_shape(extents))
 
 
 def dominant(nests: Nests) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Axis, Expr, Load, loads, walk
+from loopwright.sched.language.extents import known, known_shape
 from loopwright.sched.language.stage import Stage
 from loopwright.sched.lowering.affine import linear
 from loopwright.sched.lowering.prepare import definitions
@@ -85,8 +86,8 @@ def roles_of(nests: Nests, name: str) -> Roles:
     definition = definitions(nests)[name]
     stage = definition.stage
     operands = operands_of(definition.innermost)
-    spatial = [axis for axis in definition.axes if axis.extent > 1]
-    reduce = tuple(axis for axis in stage.reduce_axes if axis.extent > 1)
+    spatial = [axis for axis in definition.axes if known(axis.extent) > 1]
+    reduce = tuple(axis for axis in stage.reduce_axes if known(axis.extent) > 1)
     vector = _vector_axis(spatial, operands, bool(reduce))
     rows = _rows_axis(spatial, operands, vector) if reduce else None
     moved = () if vector is None else tuple(o for o in operands if o.uses(vector))
@@ -121,7 +122,7 @@ def _operand(load: Load) -> Operand:
                 dim.update({axis: 2 for axis in walk(term) if isinstance(axis, Axis)})
         plain = plain and (not dim or (len(dim) == 1 and form.const == 0 and list(dim.values()) == [1]))
         dims.append(dim)
-    return Operand(load.tensor.name, load.tensor.shape, tuple(dims), plain)
+    return Operand(load.tensor.name, known_shape(load.tensor.shape), tuple(dims), plain)
 
 
 def _vector_axis(spatial: list[Axis], operands: tuple[Operand, ...], reduces: bool) -> Axis | None:

@@ -26,6 +26,7 @@ import numpy as np
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import ArgumentError, ArgumentTypeError
+from loopwright.sched.language.binding import bound
 from loopwright.sched.language.stage import origin
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.reference.inputs import random_inputs
@@ -50,8 +51,14 @@ def evaluate(work: Workload, arrays: Sequence[Any]) -> Any:
         ArgumentError: another number of arrays, or a wrong shape.
         ArgumentTypeError: a wrong dtype.
     """
-    values = tuple(value.array for value in _run(work, check_arrays(work, arrays), track=False))
+    given = check_arrays(work, arrays)
+    values = tuple(value.array for value in _run(_numbered(work, given), given, track=False))
     return values if len(values) > 1 else values[0]
+
+
+def _numbered(work: Workload, arrays: Sequence[Array]) -> Workload:
+    """The workload at the sizes of its arrays: everything here is evaluated with numbers."""
+    return work.at(bound(work, [array.shape for array in arrays])) if work.sizes else work
 
 
 def check_arrays(work: Workload, arrays: Sequence[Any]) -> list[Array]:
@@ -65,10 +72,12 @@ def check_arrays(work: Workload, arrays: Sequence[Any]) -> list[Array]:
             raise ArgumentTypeError(
                 f"{work}: {tensor.name} is {tensor.dtype}, but the array given is {array.dtype}"
             )
-        if array.shape != tensor.shape:
+        if not work.sizes and array.shape != tensor.shape:
             raise ArgumentError(
                 f"{work}: {tensor.name} has the shape {tensor.shape}, but the array given has {array.shape}"
             )
+    if work.sizes:
+        bound(work, [array.shape for array in found])
     return found
 
 
@@ -103,7 +112,8 @@ class Expected:
         partial sums are sure to be exact, as with :func:`random_inputs`), and what the operands brought along. A comparison
         that could go either way lets a select take either side. Integers have none.
         """
-        found = _run(work, check_arrays(work, arrays), track=True)
+        given = check_arrays(work, arrays)
+        found = _run(_numbered(work, given), given, track=True)
         return Expected(
             tuple(t.label for t in work.outputs), tuple(v.array for v in found), tuple(v.slack for v in found)
         )

@@ -8,6 +8,7 @@ import numpy as np
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Binary, Call, Expr, Load, walk
+from loopwright.sched.language.extents import known_shape
 from loopwright.sched.language.stage import Input
 from loopwright.sched.language.workload import Workload, stage_exprs
 from loopwright.sched.reference.numbers import Array
@@ -77,11 +78,11 @@ def _index_limits(work: Workload) -> dict[int, int]:
 
     for stage in work.stages:
         if stage.updating is not None:
-            for index, size in zip(stage.updating.at, stage.shape, strict=True):
+            for index, size in zip(stage.updating.at, known_shape(stage.shape), strict=True):
                 hold(index, size)
     for e in _nodes(work):
         if isinstance(e, Load):
-            for index, size in zip(e.indices, e.tensor.shape, strict=True):
+            for index, size in zip(e.indices, known_shape(e.tensor.shape), strict=True):
                 hold(index, size)
         elif isinstance(e, Binary) and e.op in ("shl", "shr"):
             hold(e.b, 8 * dtypes.itemsize(e.dtype))

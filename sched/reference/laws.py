@@ -10,6 +10,7 @@ import numpy as np
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Axis, Expr, Item, Load, Reduce, Reducer, structure, walk
+from loopwright.sched.language.interval import most
 from loopwright.sched.reference.numbers import Array
 from loopwright.sched.reference.points import Points, Value
 from loopwright.sched.reference.tuples import Combiner
@@ -150,7 +151,7 @@ class _Sampled(Points):
         super().__init__({}, (), {}, track=False)
         self.rng = rng
         self.least = least
-        sizes = [axis.extent for axis in over]
+        sizes = [most(axis.extent) for axis in over]
         whole = prod(sizes)
         self.count = min(SAMPLES, whole)
         # Distinct points: two terms at one point never meet.
@@ -176,7 +177,7 @@ class _Sampled(Points):
     def _index(self, expr: Axis) -> Value:
         """An axis outside the reduction has one value for all terms."""
         return self.drawn.setdefault(
-            structure(expr), Value(self.rng.integers(0, max(1, expr.extent), 1).astype(expr.dtype))
+            structure(expr), Value(self.rng.integers(0, max(1, most(expr.extent)), 1).astype(expr.dtype))
         )
 
     HANDLERS: ClassVar[dict[type, Callable[[Any, Any], Value]]] = {

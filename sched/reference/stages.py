@@ -14,6 +14,7 @@ import numpy as np
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import INDEXERS, Axis, Binary, Expr, Reduce, walk
+from loopwright.sched.language.extents import known, known_shape
 from loopwright.sched.language.stage import Stage
 from loopwright.sched.reference.blocks import blocks
 from loopwright.sched.reference.numbers import Array, plain, unit
@@ -37,7 +38,7 @@ class StageEvaluator:
         """The values of a stage whose producers are known: one for each part of its elements."""
         if stage.updating is not None:
             return updated(stage, self.tensors, self.track)
-        outs = [self._empty(stage.shape, dtype) for dtype in stage.dtypes]
+        outs = [self._empty(known_shape(stage.shape), dtype) for dtype in stage.dtypes]
         if 0 in stage.shape:
             return tuple(map(self._tidy, outs))
         factors = _factors(stage.reduce) if stage.reduce is not None else []
@@ -237,7 +238,7 @@ def _axes_of(exprs: list[Expr]) -> dict[int, Axis]:
 
 
 def _points_of(exprs: list[Expr]) -> int:
-    return math.prod(axis.extent for axis in _axes_of(exprs).values())
+    return math.prod(known(axis.extent) for axis in _axes_of(exprs).values())
 
 
 def _factors(reduce: Reduce) -> list[list[Expr]]:
@@ -318,7 +319,7 @@ def _matmul(a: Array, b: Array, spatial: int) -> Array:
 
 def _steps(stage: Stage, factors: list[list[Expr]]) -> dict[Axis, int]:
     """How much of each axis a block takes, so that no temporary outgrows its bound; leading axes are cut first."""
-    steps = {axis: max(1, axis.extent) for axis in stage.all_axes}
+    steps = {axis: max(1, known(axis.extent)) for axis in stage.all_axes}
     lone = len(factors) == 1
     groups = [(list(_axes_of(group).values()), BLOCK if lone else FACTOR) for group in factors]
     if stage.reduce is not None and (len(stage.reduce.values) > 1 or stage.reduce.reducer):

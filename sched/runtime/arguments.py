@@ -17,6 +17,7 @@ import numpy as np
 from loopwright.sched import dtypes
 from loopwright.sched.errors import ArgumentError, ArgumentTypeError
 from loopwright.sched.runtime.signature import DLPACK_CODES, OUTPUT, Param, Signature
+from loopwright.sched.runtime.sizes import broken_promise, dim_text, nodes, number, shape_text
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -63,6 +64,57 @@ def outputs_given(signature: Signature, out: Any) -> list[Any]:
             f"{signature.name}: out= takes {len(params)} arrays ({names}); {len(out)} were given"
         )
     return list(out)
+
+
+def output_for(signature: Signature, arrays: Sequence[Any]) -> Array | None:
+    """The output of a kernel with symbolic sizes for NumPy arrays that look right; what is wrong is found out later."""
+    try:
+        sizes = {size[1]: arrays[n].shape[dim] for size, (n, dim) in signature.sizes.items()}
+        (output,) = signature.outputs
+        return np.empty([number(extent, sizes) for extent in output.shape], output.numpy)
+    except (AttributeError, IndexError, TypeError, ValueError, MemoryError):
+        return None
+
+
+def sized(signature: Signature, inputs: Sequence[Any]) -> Signature:
+    """The signature with the sizes that the input arrays give.
+
+    Raises:
+        ArgumentTypeError: something that is no array.
+        ArgumentError: shapes that contradict each other, a broken promise, or a size beyond what indices can hold.
+    """
+    views = [_view(signature, param, value) for param, value in zip(signature.inputs, inputs, strict=True)]
+    for param, view in zip(signature.inputs, views, strict=True):
+        if view.ndim != len(param.shape):
+            raise ArgumentError(
+                f"{_says(signature, param)} has shape {view.shape}; expected {shape_text(param.shape)}"
+            )
+    sizes = {}
+    for size, (position, dim) in signature.sizes.items():
+        sizes[size[1]] = value = views[position].shape[dim]
+        broken = broken_promise(size, value)
+        if broken:
+            where = _says(signature, signature.inputs[position])
+            raise ArgumentError(f"{where} has {size[1]} = {value} in dimension {dim}; it must be {broken}")
+    for param, view in zip(signature.inputs, views, strict=True):
+        if view.shape != param.at(sizes).shape:
+            known = ", ".join(f"{name} = {value}" for name, value in sizes.items() if name in _names(param))
+            why = f", which is {param.at(sizes).extents} where {known}" if known else ""
+            raise ArgumentError(
+                f"{_says(signature, param)} has shape {view.shape}; expected {shape_text(param.shape)}{why}"
+            )
+    for limit in signature.limits:
+        value = number(limit.value, sizes)
+        if not 0 <= value <= limit.most:
+            why = "cannot be negative" if value < 0 else f"can be at most {limit.most}"
+            raise ArgumentError(
+                f"{signature.name}: {limit.what} would be {dim_text(limit.value)} = {value}; it {why}"
+            )
+    return signature.at(sizes)
+
+
+def _names(param: Param) -> set[str]:
+    return {node[1] for extent in param.shape for node in nodes(extent) if node[0] == "size"}
 
 
 def lend(signature: Signature, arrays: Sequence[Any]) -> list[Any]:
@@ -118,7 +170,7 @@ def _view(signature: Signature, param: Param, value: Any) -> Array:
             return np.asarray(value)
     kind = type(value).__name__
     raise ArgumentTypeError(
-        f"{where} is {_article(kind)}, not an array; expected {param.dtype}{list(param.shape)}"
+        f"{where} is {_article(kind)}, not an array; expected {str(param).partition(': ')[2]}"
     )
 
 
@@ -171,7 +223,7 @@ def _dtype_name(dtype: np.dtype[Any]) -> str:
 def _row_major(param: Param) -> tuple[int, ...]:
     strides: list[int] = []
     step = param.itemsize
-    for extent in reversed(param.shape):
+    for extent in reversed(param.extents):
         strides.insert(0, step)
         step *= extent
     return tuple(strides)

@@ -10,6 +10,7 @@ from loopwright.sched.lowering.loopnest import build as build_program
 from loopwright.sched.lowering.partition import partitioned
 from loopwright.sched.lowering.stmt import Program
 from loopwright.sched.runtime.kernel import Kernel, compile_function
+from loopwright.sched.runtime.limits import limits_of, shape_of
 from loopwright.sched.runtime.signature import Param, Signature
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.runtime.trust import check_implementations, check_target
@@ -57,11 +58,11 @@ def program_of(schedule: Schedule, target: Target) -> Program:
     return partitioned(program)
 
 
-def signature_of(work: Workload) -> Signature:
+def signature_of(work: Workload, program: Program) -> Signature:
     """The arrays of a workload's kernel: inputs in the order of declaration, then outputs."""
-    inputs = tuple(Param(t.name, t.shape, t.dtype) for t in work.inputs)
-    outputs = tuple(Param(t.label, t.shape, t.dtype, "output") for t in work.outputs)
-    return Signature(work.name, inputs + outputs)
+    inputs = tuple(Param(t.name, shape_of(t), t.dtype) for t in work.inputs)
+    outputs = tuple(Param(t.label, shape_of(t), t.dtype, "output") for t in work.outputs)
+    return Signature(work.name, inputs + outputs, limits_of(work, program) if work.sizes else ())
 
 
 def lower_schedule(schedule: Schedule, target: Target) -> Lowered:
@@ -93,7 +94,7 @@ def build_schedule(
     """
     lowered = lower_schedule(schedule, target)
     check_implementations(schedule.nests)
-    signature = signature_of(work or schedule.work)
+    signature = signature_of(work or schedule.work, lowered.program)
     kernel = compile_function(lowered.func, signature, target, checks=checks, provenance=provenance)
     kernel.schedule = schedule
     return kernel

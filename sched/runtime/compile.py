@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -58,15 +57,18 @@ def pool_module(module: Any) -> Any:
 
 def _check_params(func: Any, signature: Signature) -> None:
     """The function must declare what the signature promises, or the checks would guard the wrong thing."""
-    if len(func.params) != len(signature.params):
+
+    if len(func.params) != len(signature.params) + len(signature.sizes):
         raise BuildError(
             f"{signature.name}: {len(func.params)} buffers for {len(signature.params)} parameters"
         )
-    for var, param in zip(func.params, signature.params, strict=True):
-        shape = tuple(int(extent) for extent in var.ty.shape)
-        if prod(shape) != prod(param.shape) or str(var.ty.dtype) != dtypes.stored(param.dtype):
+    for var, param in zip(func.params, signature.params, strict=False):  # sizes follow
+        (length,) = var.ty.shape
+        numbers = all(isinstance(extent, int) for extent in param.shape)
+        differs = numbers and int(length) * param.itemsize != param.nbytes
+        if differs or str(var.ty.dtype) != dtypes.stored(param.dtype):
             raise BuildError(
-                f"{signature.name}: buffer {var.name} is {var.ty.dtype}{list(shape)}; declared {param}"
+                f"{signature.name}: buffer {var.name} is {var.ty.dtype}[{length}]; declared {param}"
             )
         if param.dtype not in DLPACK_CODES:
             raise BuildError(f"{signature.name}: arrays of {param.dtype} cannot be passed to a kernel")

@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
+from loopwright.sched.runtime.entry_sizes import Sizes
 from loopwright.sched.runtime.signature import DLPACK_CODES, Param, Signature
 
 # What tvm_struct_get and tvm_struct_set call the fields we need.
@@ -57,10 +58,15 @@ def packed_entry(func: Any, signature: Signature, symbol: str, checks: bool = Tr
     body = tirx.AttrStmt(_int32(0), "device_type", _int32(DEVICE_CPU), func.body)
     body = tirx.AttrStmt(_int32(0), "device_id", _int32(0), body)
     compute = tirx.AttrStmt(_int32(0), "compute_scope", StringImm(f"{symbol}_compute_"), body)
-    ran: Any = tirx.SeqStmt([*_declare(params, handles), compute, *_report(result)])
+    sizes = Sizes(signature, func.params[len(signature.params) :])
+    ran: Any = tirx.SeqStmt([*sizes.narrowed(), *_declare(params, handles), compute, *_report(result)])
     if checks:
-        for conditions in reversed(_conditions(params, handles)):
+        kinds, *others = _conditions(params, handles, sizes)
+        for conditions in reversed(others):
             ran = IfThenElse(_all(conditions), ran, None)
+        ran = IfThenElse(_all(kinds), sizes.around(ran, handles), None)
+    else:
+        ran = sizes.around(ran, handles)
     body = tirx.SeqStmt([*_unpack(args, handles), ran])
     if checks:
         tensors = [
@@ -139,12 +145,13 @@ def _report(result: Any) -> list[Any]:
     return [tirx.Evaluate(tirx.tvm_struct_set(result, 0, field, value)) for field, value in fields]
 
 
-def _conditions(params: list[tuple[Any, Param]], handles: list[Any]) -> list[list[Any]]:
+def _conditions(params: list[tuple[Any, Param]], handles: list[Any], sizes: Sizes) -> list[list[Any]]:
     """What must hold, in steps: each step may read only what the steps before it made sure of."""
     pairs = list(zip((p for _, p in params), handles, strict=True))
     kinds = [c for param, handle in pairs for c in _kind_conditions(param, handle)]
-    layouts = [c for param, handle in pairs for c in _layout_conditions(param, handle)]
-    return [kinds, layouts, _memory_conditions(pairs)]
+    promises = [promises] if (promises := sizes.conditions()) else []
+    layouts = [c for param, handle in pairs for c in _layout_conditions(param, handle, sizes)]
+    return [kinds, *promises, layouts, _memory_conditions(pairs, sizes)]
 
 
 def _kind_conditions(param: Param, handle: Any) -> list[Any]:
@@ -161,7 +168,7 @@ def _kind_conditions(param: Param, handle: Any) -> list[Any]:
     ]
 
 
-def _layout_conditions(param: Param, handle: Any) -> list[Any]:
+def _layout_conditions(param: Param, handle: Any, sizes: Sizes) -> list[Any]:
     """The extents, and strides of a row-major array (a null pointer means just that)."""
     from tvm import tirx
     from tvm.ir import PointerType, PrimType
@@ -171,34 +178,53 @@ def _layout_conditions(param: Param, handle: Any) -> list[Any]:
         return []
     # The fields `shape` and `strides` of a DLTensor are numbers 2 and 3 for tvm_struct_get.
     shape, strides = (tirx.tvm_struct_get(handle, 0, field, pointer) for field in (2, 3))
-    extents = [_word(shape, d) == _int64(extent) for d, extent in enumerate(param.shape)]
+    extents = [_word(shape, d) == sizes.number(extent) for d, extent in enumerate(param.shape)]
     if 0 in param.shape:
         return extents
-    expected, checks = 1, []
-    for d in reversed(range(len(param.shape))):
-        if param.shape[d] != 1:
-            checks.append(_word(strides, d) == _int64(expected))
-        expected *= param.shape[d]
+    expected, checks = _int64(1), []
+    for d, extent in reversed(list(enumerate(param.shape))):
+        length = sizes.number(extent)
+        if extent != 1:
+            plain = _word(strides, d) == expected
+            checks.append(plain if isinstance(extent, int) else tirx.Or(length == _int64(1), plain))
+        expected = _product(expected, length)
     if not checks:
         return extents
-    return [*extents, tirx.if_then_else(tirx.isnullptr(strides), tirx.const(True, "bool"), _all(checks))]
+    row_major = _all(checks)
+    if sizes.symbolic(param):  # an array without elements may have any strides
+        row_major = tirx.Or(expected == _int64(0), row_major)
+    return [*extents, tirx.if_then_else(tirx.isnullptr(strides), tirx.const(True, "bool"), row_major)]
 
 
-def _memory_conditions(pairs: list[tuple[Param, Any]]) -> list[Any]:
+def _product(a: Any, b: Any) -> Any:
+    from tvm import tirx
+
+    return _int64(int(a) * int(b)) if isinstance(a, tirx.IntImm) and isinstance(b, tirx.IntImm) else a * b
+
+
+def _memory_conditions(pairs: list[tuple[Param, Any]], sizes: Sizes) -> list[Any]:
     """Data pointers aligned to an element, and no output that overlaps another array."""
     from tvm import tirx
 
-    spans = [(p, _word(handle, WORD_DATA)) for p, handle in pairs if p.nbytes]
+    spans = [(p, _word(handle, WORD_DATA)) for p, handle in pairs if sizes.symbolic(p) or p.nbytes]
     conditions = [
-        tirx.bitwise_and(address, _int64(p.itemsize - 1)) == _int64(0)
+        _unless_empty((p,), tirx.bitwise_and(address, _int64(p.itemsize - 1)) == _int64(0), sizes)
         for p, address in spans
         if p.itemsize > 1
     ]
     for i, (out, start) in enumerate(spans):
         for other, address in spans[:i]:
             if out.role == "output":
-                apart = tirx.Or(
-                    address + _int64(other.nbytes) <= start, start + _int64(out.nbytes) <= address
-                )
-                conditions.append(apart)
+                apart = tirx.Or(address + sizes.nbytes(other) <= start, start + sizes.nbytes(out) <= address)
+                conditions.append(_unless_empty((out, other), apart, sizes))
     return conditions
+
+
+def _unless_empty(params: tuple[Param, ...], condition: Any, sizes: Sizes) -> Any:
+    """A condition on arrays that need not hold where one of them has no elements."""
+    from tvm import tirx
+
+    for param in params:
+        if sizes.symbolic(param):
+            condition = tirx.Or(sizes.nbytes(param) == _int64(0), condition)
+    return condition

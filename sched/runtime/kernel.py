@@ -74,17 +74,22 @@ class Kernel:
         self._lends = not checked or any(p.dtype in dtypes.NARROW for p in signature.params)
         # The fast path serves what nearly every call is: checked, with one output.
         self._fast = not self._lends and len(signature.outputs) == 1
-        self._allocate = [(p.shape, p.numpy) for p in signature.outputs]
+        self._symbolic = bool(signature.sizes)
         self._shape: tuple[int, ...] = ()
         self._dtype = np.dtype("float32")
-        if self._allocate:
-            self._shape, self._dtype = self._allocate[0]
+        if signature.outputs and not self._symbolic:
+            self._shape, self._dtype = signature.outputs[0].extents, signature.outputs[0].numpy
 
     def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
         """Run the kernel; see the class."""
         tried = self._fast and not named
         if tried:
-            result = np.empty(self._shape, self._dtype) if out is None else out
+            if out is not None:
+                result = out
+            elif self._symbolic:
+                result = arguments.output_for(self.signature, arrays)
+            else:
+                result = np.empty(self._shape, self._dtype)
             try:
                 if self.function(*arrays, result) is not None:
                     return result
@@ -95,13 +100,14 @@ class Kernel:
     def _call(self, given: tuple[Any, ...], out: Any, named: dict[str, Any], tried: bool) -> Any:
         """A call from the start: any number of outputs, any thread, any array, every error."""
         inputs = arguments.inputs_in_order(self.signature, given, named)
+        signature = arguments.sized(self.signature, inputs) if self._symbolic else self.signature
         if out is None:
-            outputs = [np.empty(shape, dtype) for shape, dtype in self._allocate]
+            outputs = [np.empty(p.extents, p.numpy) for p in signature.outputs]
         else:
-            outputs = arguments.outputs_given(self.signature, out)
+            outputs = arguments.outputs_given(signature, out)
         if tried or self._lends or not self._ran((*inputs, *outputs)):
             # A loan stands for an array that the entry would not take; it must live until the call is over.
-            loans = arguments.lend(self.signature, [*inputs, *outputs])
+            loans = arguments.lend(signature, [*inputs, *outputs])
             if self.function(*loans) is None:
                 raise BuildError(
                     f"{self.signature.name}: the compiled kernel refused arguments that are as declared"

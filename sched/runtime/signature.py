@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import LoadError
+from loopwright.sched.runtime.sizes import Dim, Limit, dim_from_json, dim_text, number, sources
 
 INPUT = "input"
 OUTPUT = "output"
@@ -41,7 +43,7 @@ class Param:
     """
 
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[Dim, ...]
     dtype: str
     role: str = INPUT
 
@@ -56,20 +58,28 @@ class Param:
         return DLPACK_CODES[self.dtype][1] // 8
 
     @cached_property
+    def extents(self) -> tuple[int, ...]:
+        """The shape, where it is all numbers."""
+        return tuple(number(size, {}) for size in self.shape)
+
+    @cached_property
     def nbytes(self) -> int:
         """Bytes of the whole array."""
-        total = self.itemsize
-        for extent in self.shape:
-            total *= extent
-        return total
+        return self.itemsize * prod(self.extents)
+
+    def at(self, sizes: Mapping[str, int]) -> Param:
+        """The array with numbers for its sizes."""
+        return Param(self.name, tuple(number(size, sizes) for size in self.shape), self.dtype, self.role)
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
+        return f"{self.name}: {self.dtype}[{', '.join(map(dim_text, self.shape))}]"
 
 
 @dataclass(frozen=True)
 class Signature:
     """The name of a kernel and its arrays; inputs are passed first, in order, then outputs.
+
+    ``limits`` are what a kernel with symbolic sizes refuses beyond the shapes.
 
     >>> s = Signature("scale", (Param("A", (4,), "float32"), Param("B", (4,), "float32", "output")))
     >>> print(s)
@@ -80,6 +90,16 @@ class Signature:
 
     name: str
     params: tuple[Param, ...]
+    limits: tuple[Limit, ...] = ()
+
+    @cached_property
+    def sizes(self) -> dict[tuple[Any, ...], tuple[int, int]]:
+        """The symbolic sizes, and the input and dimension where a call finds each; empty if all shapes are numbers."""
+        return sources([p.shape for p in self.inputs])
+
+    def at(self, sizes: Mapping[str, int]) -> Signature:
+        """The signature with numbers for its sizes."""
+        return Signature(self.name, tuple(p.at(sizes) for p in self.params))
 
     @cached_property
     def inputs(self) -> tuple[Param, ...]:
@@ -111,7 +131,10 @@ class Signature:
     def to_json(self) -> dict[str, Any]:
         """A plain value that :meth:`from_json` turns back into an equal signature."""
         params = [[p.name, list(p.shape), p.dtype, p.role] for p in self.params]
-        return {"name": self.name, "params": params}
+        plain: dict[str, Any] = {"name": self.name, "params": params}
+        if self.limits:
+            plain["limits"] = [[limit.what, limit.value, limit.most] for limit in self.limits]
+        return plain
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Signature:
@@ -122,7 +145,10 @@ class Signature:
         """
         try:
             params = tuple(_param(*row) for row in _rows(value["params"]))
-            return cls(str(value["name"]), params)
+            limits = tuple(
+                Limit(str(what), dim_from_json(dim), int(most)) for what, dim, most in value.get("limits", ())
+            )
+            return cls(str(value["name"]), params, limits)
         except (KeyError, TypeError, ValueError) as error:
             raise LoadError(f"not a kernel's signature: {error!r}") from None
 
@@ -136,4 +162,4 @@ def _rows(value: object) -> Iterable[Iterable[Any]]:
 def _param(name: str, shape: Iterable[int], dtype: str, role: str) -> Param:
     if dtype not in DLPACK_CODES or role not in (INPUT, OUTPUT):
         raise ValueError(f"unknown dtype or role: {dtype!r}, {role!r}")
-    return Param(str(name), tuple(int(extent) for extent in shape), dtype, role)
+    return Param(str(name), tuple(dim_from_json(extent) for extent in shape), dtype, role)

@@ -69,7 +69,7 @@ def _compare(intrinsic: Intrinsic) -> None:
     order = [again, *(name for name in loops if name != again)]
     schedule = work.schedule().reorder(stage.name, order).tensorize(f"{stage.name}.{first}", intrinsic.name)
     lowered = lower_schedule(schedule, host())
-    kernel = compile_function(lowered.func, signature_of(work), host())
+    kernel = compile_function(lowered.func, signature_of(work, lowered.program), host())
     for seed in range(SEEDS):
         arrays = [_elements(t, np.random.default_rng(seed)) for t in work.inputs]
         wrong = Expected.of(work, arrays).check(kernel(*arrays))

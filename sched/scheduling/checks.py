@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from loopwright.sched.errors import ScheduleError
+from loopwright.sched.language.expr import Expr, Extent
+from loopwright.sched.language.extents import ceil_divided, times
 from loopwright.sched.scheduling.address import no_loop, shown
 from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, Split, StageNest
 from loopwright.sched.scheduling.placement import inlined_size, readers
@@ -224,6 +226,11 @@ def check_parallel_nesting(where: str, nest: StageNest) -> None:
 def check_lanes(where: str, nest: StageNest, loop: Loop) -> None:
     """A whole loop as one vector: refused where it is known to be very long."""
     size = sizes(nest).get(loop.name, 0)
+    if nest.place.kind == "root" and isinstance(size, Expr):
+        raise ScheduleError(
+            f"{where}: only a call knows how long the loop is ({size}), and a vector has a fixed length; "
+            f"vectorize({nest.name + '.' + shown(loop.name)!r}, 8) takes it in pieces"
+        )
     if nest.place.kind == "root" and size > MOST_LANES:
         raise ScheduleError(
             f"{where}: the loop is {size} long, too much for one vector; vectorize({nest.name + '.' + shown(loop.name)!r}, 16) "
@@ -242,7 +249,11 @@ def check_copies(where: str, nest: StageNest) -> None:
         and (nest.place.kind in ("root", "chain") or loop.reduce or loop.name in split_off)
     ]
     copies = 1
-    for _, size in known:
+    for name, size in known:
+        if isinstance(size, Expr):
+            raise ScheduleError(
+                f"{where}: only a call knows how long {nest.name}.{shown(name)} is ({size}); split it, and unroll the inner loop"
+            )
         copies *= size
     if copies > MOST_COPIES:
         parts = " x ".join(f"{nest.name}.{shown(name)} {size}" for name, size in known)
@@ -255,25 +266,28 @@ def check_copies(where: str, nest: StageNest) -> None:
 def check_fused_length(where: str, nest: StageNest, outer: Loop, inner: Loop) -> None:
     """A fused loop's variable has 32 bits."""
     length = sizes(nest)
-    if length[outer.name] * length[inner.name] > MOST_ITERATIONS:
+    iterations = times(length[outer.name], length[inner.name])  # a call's are checked when it comes
+    if not isinstance(iterations, Expr) and iterations > MOST_ITERATIONS:
         raise ScheduleError(
             f"{where}: the fused loop would have {length[outer.name]} x {length[inner.name]} iterations, "
             f"more than {MOST_ITERATIONS}; leave them apart"
         )
 
 
-def sizes(nest: StageNest, box: Sequence[int] | None = None) -> dict[str, int]:
+def sizes(nest: StageNest, box: Sequence[Extent] | None = None) -> dict[str, Extent]:
     """The length of every loop over a region of the stage (by default all of it, the most it can be)."""
     length = {axis.name: axis.extent for axis in nest.stage.all_axes}
     if box is not None:
         length |= {axis.name: size for axis, size in zip(nest.stage.axes, box, strict=True)}
     for relation in nest.relations:
         if isinstance(relation, Fuse):
-            length[relation.fused] = length[relation.outer] * length[relation.inner]
+            length[relation.fused] = times(length[relation.outer], length[relation.inner])
         else:
             whole = length[relation.parent]
-            length[relation.outer] = -(-whole // relation.factor)
-            length[relation.inner] = min(relation.factor, whole)
+            length[relation.outer] = ceil_divided(whole, relation.factor)
+            length[relation.inner] = (
+                relation.factor if isinstance(whole, Expr) else min(relation.factor, whole)
+            )
     return length
 
 

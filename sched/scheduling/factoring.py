@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from loopwright.sched.language.expr import Axis, Expr, Load, Reduce, Result, Select, cast, substitute
+from loopwright.sched.language.expr import Axis, Expr, Extent, Load, Reduce, Result, Select, cast, substitute
+from loopwright.sched.language.extents import ceil_divided, larger, remainder, surely, times
 from loopwright.sched.language.stage import Stage
 from loopwright.sched.lowering.combine import identities
 from loopwright.sched.scheduling.nest import Fuse, Split
@@ -87,18 +88,19 @@ class _Tree:
     def __init__(self, stage: Stage, relations: Relations) -> None:
         self.stage = stage
         self.relations = relations
-        self.length = {axis.name: axis.extent for axis in stage.all_axes}
+        self.length: dict[str, Extent] = {axis.name: axis.extent for axis in stage.all_axes}
         for r in relations:
             if isinstance(r, Fuse):
-                self.length[r.fused] = self.length[r.outer] * self.length[r.inner]
+                self.length[r.fused] = times(self.length[r.outer], self.length[r.inner])
             else:
                 factor = self.factor(r)
-                self.length[r.outer] = -(-self.length[r.parent] // factor)
+                self.length[r.outer] = ceil_divided(self.length[r.parent], factor)
                 self.length[r.inner] = factor
 
     def factor(self, split: Split) -> int:
         """A split's factor, no longer than its loop."""
-        return max(1, min(split.factor, self.length[split.parent]))
+        whole = self.length[split.parent]
+        return split.factor if isinstance(whole, Expr) else max(1, min(split.factor, whole))
 
     @staticmethod
     def made_by(relation: Split | Fuse) -> set[str]:
@@ -136,13 +138,13 @@ class _Tree:
         inside: Expr | None = None
         for relation in reversed(relations):
             if isinstance(relation, Fuse):
-                length = max(1, self.length[relation.inner])
+                length = larger(1, self.length[relation.inner])
                 values[relation.outer] = values[relation.fused] // length
                 values[relation.inner] = values[relation.fused] % length
                 continue
             factor, whole = self.factor(relation), self.length[relation.parent]
             value = values[relation.outer] * factor + values[relation.inner]
             values[relation.parent] = value
-            if whole % factor:
+            if not surely(remainder(whole, factor), 0):
                 inside = value < whole if inside is None else inside & (value < whole)
         return values, inside

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from loopwright.sched.language.expr import Axis, Const, Expr, Load, loads, rewrite, substitute, walk
+from loopwright.sched.language.expr import Axis, Const, Expr, Extent, Load, loads, rewrite, substitute, walk
+from loopwright.sched.language.extents import same, surely
 from loopwright.sched.language.stage import Stage
 from loopwright.sched.language.workload import producers, stage_exprs
 from loopwright.sched.scheduling.address import loop_index
@@ -166,7 +167,7 @@ def elementwise_map(nests: Nests, stage: Stage, producer: str) -> tuple[int | No
 
 
 @lru_cache(maxsize=4096)
-def _plain_map(stage: Stage, producer: str, shape: tuple[int, ...]) -> tuple[int | None, ...] | None:
+def _plain_map(stage: Stage, producer: str, shape: tuple[Extent, ...]) -> tuple[int | None, ...] | None:
     return _map(
         stage,
         [load for expr in stage_exprs(stage) for load in loads(expr) if load.tensor.name == producer],
@@ -174,15 +175,15 @@ def _plain_map(stage: Stage, producer: str, shape: tuple[int, ...]) -> tuple[int
     )
 
 
-def _map(stage: Stage, found_loads: list[Load], shape: tuple[int, ...]) -> tuple[int | None, ...] | None:
+def _map(stage: Stage, found_loads: list[Load], shape: tuple[Extent, ...]) -> tuple[int | None, ...] | None:
     found: set[tuple[int | None, ...]] = set()
     position = {axis: n for n, axis in enumerate(stage.axes)}
     for load in found_loads:
         row: list[int | None] = []
         for index, size in zip(load.indices, shape, strict=True):
-            if isinstance(index, Axis) and index in position and index.extent == size:
+            if isinstance(index, Axis) and index in position and same(index.extent, size):
                 row.append(position[index])
-            elif isinstance(index, Const) and size == 1:
+            elif isinstance(index, Const) and surely(size, 1):
                 row.append(None)
             else:
                 return None

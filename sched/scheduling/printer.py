@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from loopwright.sched.language.expr import Expr, Load, Result, rewrite
+from loopwright.sched.language.expr import Expr, Extent, Load, Result, rewrite
+from loopwright.sched.language.extents import larger, quotient, remainder, shape_text, smaller, surely, times
 from loopwright.sched.language.stage import Input, Stage
 from loopwright.sched.language.text import text
 from loopwright.sched.language.updates import Update
@@ -41,8 +42,8 @@ _UPDATE = {"sum": "+=", "prod": "*=", "any": "|=", "all": "&="}
 def nest_text(schedule: Schedule) -> str:
     """The loop nest of a schedule, as ``print(schedule)`` shows it."""
     work = schedule.work
-    arrays = ", ".join(f"{t.name} {t.dtype}{list(t.shape)}" for t in work.inputs)
-    outputs = ", ".join(f"{t.label} {t.dtype}{list(t.shape)}" for t in work.outputs)
+    arrays = ", ".join(f"{t.name} {t.dtype}{shape_text(t.shape)}" for t in work.inputs)
+    outputs = ", ".join(f"{t.label} {t.dtype}{shape_text(t.shape)}" for t in work.outputs)
     lines = [f"# {work}: {arrays} -> {outputs}"]
     if schedule.knobs:
         drawn = ", ".join(f"{name}={value!r}" for name, value in schedule.witness.items())
@@ -84,8 +85,8 @@ class _Printer:
 
         self.nests = schedule.nests
         self.factors = dict(_open_factors(schedule))
-        self.regions: dict[str, tuple[int, ...]] = {}
-        self.steps: dict[str, tuple[int, ...] | None] = {}
+        self.regions: dict[str, tuple[Extent, ...]] = {}
+        self.steps: dict[str, tuple[Extent, ...] | None] = {}
         stored = {
             name: [nest.stage.part_name(part) for part in range(len(nest.stage.bodies))]
             for name, nest in self.nests.stages.items()
@@ -135,7 +136,7 @@ class _Printer:
 
     def buffer(self, nest: StageNest) -> str:
         """Where a stage's values are kept, as far as the caller does not give the array."""
-        dims = list(self.regions.get(nest.name, nest.stage.shape))
+        dims = shape_text(self.regions.get(nest.name, nest.stage.shape))
         layout = f", laid out {' '.join(map(shown, nest.layout))}" if nest.layout is not None else ""
         kinds = _tuple(nest.stage.dtypes)
         folds = self.sliding[nest.name].folds if nest.name in self.sliding else {}
@@ -197,20 +198,20 @@ class _Printer:
 
     # --- lengths ------------------------------------------------------------------------------------------------
 
-    def lengths(self, nest: StageNest) -> dict[str, int]:
+    def lengths(self, nest: StageNest) -> dict[str, Extent]:
         """How many iterations each loop of a stage has, over the region computed of it."""
         if nest.layout is not None and nest.name in self.regions and nest.name not in self.sliding:
             length = dict(zip(nest.layout, self.regions[nest.name], strict=True))
             for relation in reversed(nest.relations):
                 if isinstance(relation, Split) and relation.outer in length:
-                    length[relation.parent] = length[relation.outer] * length[relation.inner]
+                    length[relation.parent] = times(length[relation.outer], length[relation.inner])
                 elif isinstance(relation, Fuse) and relation.fused in length:
-                    inner = max(1, min(sizes(nest)[relation.inner], length[relation.fused]))
-                    length |= {relation.inner: inner, relation.outer: length[relation.fused] // inner}
+                    inner = larger(1, smaller(sizes(nest)[relation.inner], length[relation.fused]))
+                    length |= {relation.inner: inner, relation.outer: quotient(length[relation.fused], inner)}
             return {**sizes(nest), **length}
         return sizes(nest, self.region(nest))
 
-    def region(self, nest: StageNest) -> tuple[int, ...] | None:
+    def region(self, nest: StageNest) -> tuple[Extent, ...] | None:
         """The box computed of a stage in one go, if that is not its whole domain."""
         if nest.name in self.sliding:
             return self.sliding[nest.name].added
@@ -282,9 +283,10 @@ class _Printer:
                     f"{shown(relation.parent)} = {shown(relation.outer)}*{factor} + {shown(relation.inner)}"
                 )
             whole = length[relation.parent]
-            rest = whole % min(relation.factor, max(1, whole))
+            step = relation.factor if isinstance(whole, Expr) else min(relation.factor, max(1, whole))
+            rest = remainder(whole, step)
             known = not self.is_open(nest, relation.outer)
-            tail = f", tail {rest}" if rest and known else ""
+            tail = f", tail {rest}" if not surely(rest, 0) and known else ""
             named = f" ({relation.tail})" if (tail or not known) and relation.tail != "auto" else ""
             yield note + tail + named
 

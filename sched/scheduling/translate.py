@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language import canonical
-from loopwright.sched.language.expr import Reducer
+from loopwright.sched.language.expr import Reducer, Size
 from loopwright.sched.scheduling.address import LANES, find_loop, shown
 from loopwright.sched.scheduling.directives import Directive
 from loopwright.sched.scheduling.directives.caching import copied_axes
@@ -53,12 +53,12 @@ def renamed(work: Workload, names: Mapping[str, str]) -> Workload:
         where |= {id(axis): f"s{n}.r{m}" for m, axis in enumerate(stage.reduce_axes)}
 
     def name(thing: Any) -> str:
-        return thing.name if isinstance(thing, Reducer) else names[where[id(thing)]]
+        return thing.name if isinstance(thing, (Reducer, Size)) else names[where[id(thing)]]
 
     data = {
         "name": work.name,
         "args": {},
-        "inputs": [[name(t), list(t.shape), t.dtype] for t in work.inputs],
+        "inputs": [canonical.input_to_json(t, name) for t in work.inputs],
         "stages": [canonical.stage_to_json(stage, name) for stage in work.stages],
         "outputs": [canonical.output_to_json(output, name) for output in work.outputs],
     }

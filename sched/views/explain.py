@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loopwright.sched import dtypes
+from loopwright.sched.language.extents import known, known_shape
 from loopwright.sched.lowering.stmt import Buffer
+from loopwright.sched.recipes.typical import at_numbers, typical
 from loopwright.sched.views.text import count_text, size_text, table
 from loopwright.sched.views.work_done import Access, Buffers, LoopWork, Work, work_of
 
@@ -149,13 +151,15 @@ class Explanation:
 
 
 def explain(schedule: Schedule, target: Target) -> Explanation:
-    """What a filled schedule does on ``target``; see :class:`Explanation`.
+    """What a filled schedule does on ``target``, with typical numbers for symbolic sizes; see :class:`Explanation`.
 
     Errors:
         ScheduleError: the schedule still has knobs.
     """
     from loopwright.sched.runtime.build import program_of
 
+    if schedule.work.sizes:
+        schedule = at_numbers(schedule, typical(schedule.work))
     program = program_of(schedule, target)
     made = Buffers()
     whole = work_of(program.body, made)
@@ -189,7 +193,7 @@ def _loop_facts(loop: LoopWork, target: Target) -> LoopFacts:
         statement.label,
         statement.kind,
         loop.depth,
-        statement.extent,
+        known(statement.extent),
         loop.times,
         touched,
         _cache(total, target),
@@ -211,7 +215,9 @@ def _buffer_facts(buffer: Buffer, whole: Work, given: bool) -> BufferFacts:
     mine = [access for access in whole.accesses if access.buffer is buffer]
     place = "the caller's" if given else "registers or stack" if buffer.scope == "local" else buffer.scope
     loads, stores = _times(mine, stored=False), _times(mine, stored=True)
-    return BufferFacts(buffer.name, buffer.dtype, buffer.shape, place, _bytes(buffer), loads, stores)
+    return BufferFacts(
+        buffer.name, buffer.dtype, known_shape(buffer.shape), place, _bytes(buffer), loads, stores
+    )
 
 
 def _times(accesses: Iterable[Access], stored: bool) -> int:
@@ -221,8 +227,8 @@ def _times(accesses: Iterable[Access], stored: bool) -> int:
 def _stage_facts(name: str, whole: Work, made: Sequence[Buffer], target: Target) -> StageFacts:
     mine = [w.statement for w in whole.loops if w.statement.label.startswith(f"{name}.")]
     mine = [s for s in mine if s.part == ""]
-    lanes = max((s.extent for s in mine if s.kind == "vectorize"), default=1)
-    tasks = max((s.extent for s in mine if s.kind == "parallel"), default=1)
+    lanes = max((known(s.extent) for s in mine if s.kind == "vectorize"), default=1)
+    tasks = max((known(s.extent) for s in mine if s.kind == "parallel"), default=1)
     held: dict[str, int] = {}
     for buffer in made:
         if buffer.name.startswith((f"{name}_acc", f"{name}_part")):
@@ -234,4 +240,4 @@ def _stage_facts(name: str, whole: Work, made: Sequence[Buffer], target: Target)
 
 
 def _bytes(buffer: Buffer) -> int:
-    return buffer.elements * dtypes.itemsize(buffer.dtype)
+    return known(buffer.elements) * dtypes.itemsize(buffer.dtype)

@@ -9,8 +9,10 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from loopwright.sched.errors import BuildError
+from loopwright.sched.language.binding import bound
 from loopwright.sched.lowering.emit import emit
 from loopwright.sched.lowering.stmt import Buffer, Clock, Program, Seq, Stmt, Store, seq, walk_statements
+from loopwright.sched.recipes.typical import at_numbers
 from loopwright.sched.runtime.build import program_of, signature_of
 from loopwright.sched.runtime.kernel import Kernel, compile_function
 from loopwright.sched.runtime.signature import Param, Signature
@@ -72,14 +74,25 @@ def profile(kernel: Kernel, arrays: Sequence[Any]) -> Profile:
     program = program_of(kernel.schedule, kernel.target)
     sections = _sections(kernel.schedule, program.body)
     timed = _with_clocks(kernel, program, sections)
+    operations = _operations(kernel, arrays)
     ticks, scale = _run(lambda: timed(*arrays)[-1])
     seconds = [median(run[n + 1] - run[n] for run in ticks) * scale for n in range(len(sections))]
     total = sum(seconds) or 1.0
     stages = tuple(
-        StageTime(root, _inside(root, body), spent, spent / total, work_of(seq(*body)).operations)
+        StageTime(root, _inside(root, body), spent, spent / total, operations[root])
         for (root, body), spent in zip(sections, seconds, strict=True)
     )
     return Profile(f"{kernel.schedule.work} on {kernel.target.describe()}", len(ticks), stages)
+
+
+def _operations(kernel: Kernel, arrays: Sequence[Any]) -> dict[str, int]:
+    """What each root stage computes, at the sizes of the arrays."""
+    schedule = kernel.schedule
+    assert schedule is not None
+    if schedule.work.sizes:
+        schedule = at_numbers(schedule, bound(schedule.work, [tuple(array.shape) for array in arrays]))
+    body = program_of(schedule, kernel.target).body
+    return {root: work_of(seq(*part)).operations for root, part in _sections(schedule, body)}
 
 
 def _sections(schedule: Schedule, body: Stmt) -> list[tuple[str, list[Stmt]]]:
@@ -118,9 +131,10 @@ def _with_clocks(kernel: Kernel, program: Program, sections: list[tuple[str, lis
     parts: list[Stmt] = [Clock(clock, 0)]
     for number, (_, body) in enumerate(sections):
         parts += [*body, Clock(clock, number + 1)]
-    timed = Program(program.name, program.inputs, (*program.outputs, clock), seq(*parts))
-    plain = signature_of(kernel.schedule.work)
-    signature = Signature(plain.name, (*plain.params, Param("ticks", clock.shape, "int64", "output")))
+    timed = Program(program.name, program.inputs, (*program.outputs, clock), seq(*parts), sizes=program.sizes)
+    plain = signature_of(kernel.schedule.work, program)
+    ticks = Param("ticks", (len(sections) + 1,), "int64", "output")
+    signature = Signature(plain.name, (*plain.params, ticks), plain.limits)
     return compile_function(emit(timed), signature, kernel.target)
 
 

@@ -22,6 +22,7 @@ from loopwright.sched.language.expr import (
     substitute,
     walk,
 )
+from loopwright.sched.language.extents import known, known_shape
 from loopwright.sched.lowering.affine import number
 from loopwright.sched.lowering.bounds import Span, read_box
 from loopwright.sched.lowering.stmt import Alloc, Bind, Buffer, For, If, Let, Microkernel, Seq, Stmt, Store
@@ -131,11 +132,10 @@ def _steady(parts: Iterable[Stmt]) -> Iterator[Stmt]:
 
 
 def _loop_work(loop: For, block: Work) -> Work:
-    inner = tuple(replace(w, depth=w.depth + 1, times=w.times * loop.extent) for w in block.loops)
-    accesses = tuple(
-        replace(a, times=a.times * loop.extent, inside=(*a.inside, loop.var)) for a in block.accesses
-    )
-    return Work(accesses, block.operations * loop.extent, (LoopWork(loop, block), *inner))
+    runs = known(loop.extent)
+    inner = tuple(replace(w, depth=w.depth + 1, times=w.times * runs) for w in block.loops)
+    accesses = tuple(replace(a, times=a.times * runs, inside=(*a.inside, loop.var)) for a in block.accesses)
+    return Work(accesses, block.operations * runs, (LoopWork(loop, block), *inner))
 
 
 def _placed(load: Load, let: Let) -> Load:
@@ -161,7 +161,7 @@ def _box_elements(accesses: Iterable[Access]) -> int:
     box = None
     sizes: tuple[int, ...] = ()
     for access in accesses:
-        sizes = access.buffer.shape
+        sizes = known_shape(access.buffer.shape)
         spans = {axis: Span(number(0), axis.extent) for axis in access.inside}
         box = read_box([access.load], sizes, spans, box)
-    return prod(min(span.extent, size) for span, size in zip(box or (), sizes, strict=False))
+    return prod(min(known(span.extent), size) for span, size in zip(box or (), sizes, strict=False))
