@@ -153,7 +153,7 @@ def _update_to_json(update: Update, name: Namer) -> dict[str, Any]:
         "base": name(update.base),
         "at": [expr_to_json(index, name) for index in update.at],
         "where": None if update.where is None else expr_to_json(update.where, name),
-        "domain": [[name(axis), axis.extent] for axis in update.domain],
+        "domain": [[name(axis), extent_to_json(axis.extent, name)] for axis in update.domain],
     }
 
 
@@ -234,7 +234,7 @@ def _update_from_json(data: dict[str, Any], axes: dict[str, Axis], tensors: dict
     """Restore an update; its domain joins ``axes``."""
     from loopwright.sched.language.updates import Update
 
-    domain = {n: Axis(n, e, True) for n, e in data["domain"]}
+    domain = {n: Axis(n, extent_from_json(e), True) for n, e in data["domain"]}
     axes |= domain
     base: Any = tensors[data["base"]]
     at = tuple(expr_from_json(index, axes, tensors) for index in data["at"])

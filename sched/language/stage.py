@@ -232,16 +232,11 @@ class Stage(Tensor):
         """Axes, then reduction axes: the loops of the stage before any directive."""
         return self.axes + self.reduce_axes
 
-    def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> Load:
-        """The element at ``indices``; see :class:`Tensor`.
-
-        Raises:
-            DefinitionError: also if the stage has been updated since: its values are then those of the update.
-        """
+    def _load(self, indices: tuple[Expr, ...]) -> Load:
         from loopwright.sched.language.updates import check_current
 
         check_current(self)
-        return super().__getitem__(indices)
+        return super()._load(indices)
 
     def update(
         self,
@@ -313,7 +308,18 @@ class Part(Tensor):
         return self.stage.shape
 
     def _load(self, indices: tuple[Expr, ...]) -> Load:
+        from loopwright.sched.language.updates import check_current
+
+        check_current(self.stage)
         return Load(self.stage, indices, self.dtype, self.index)
+
+    def update(self, *args: object, **options: object) -> Stage:
+        """A part is not updated without its siblings."""
+        parts = ", ".join(self.stage.part_name(part) for part in range(len(self.stage.bodies)))
+        raise DefinitionError(
+            f"{self.name} is one part of the tuples of {self.stage.label}, which are updated together: "
+            f"lw.update(({parts}), ...)"
+        )
 
     def __repr__(self) -> str:
         return f"<stage {self.name} {self.dtype}{shape_text(self.shape)}>"

@@ -21,7 +21,7 @@ from loopwright.sched.language.extents import surely
 from loopwright.sched.language.interval import index_range, most
 from loopwright.sched.language.normal import hoisted
 from loopwright.sched.language.polynomial import at_most
-from loopwright.sched.language.stage import Stage, Tensor, stage_exprs
+from loopwright.sched.language.stage import Part, Stage, Tensor, stage_exprs
 from loopwright.sched.language.wellformed import check_axes, check_indices, check_size
 
 
@@ -50,9 +50,12 @@ def check_current(stage: Stage) -> None:
     """Refuse a stage that has been updated since: its elements are those of the update by now."""
     if stage in _updated:
         name = stage.label
+        example = (
+            f"{name} = {name}.update(...)" if len(stage.bodies) == 1 else "a, b = lw.update((a, b), ...)"
+        )
         raise DefinitionError(
             f"{name}: this is the value before its update, which is gone;\n"
-            f"use what update returned, for example by writing {name} = {name}.update(...)"
+            f"use what update returned, for example by writing {example}"
         )
 
 
@@ -62,6 +65,38 @@ def chain(stage: Stage) -> Iterator[Stage]:
     while stage.updating is not None:
         stage = stage.updating.base
         yield stage
+
+
+def update(
+    parts: tuple[Part, ...],
+    fn: Callable[..., Any],
+    at: ExprLike | tuple[ExprLike, ...] | None = None,
+    over: Axis | Iterable[Axis] = (),
+    where: ExprLike | Callable[..., ExprLike] | None = None,
+) -> tuple[Part, ...]:
+    """As :meth:`Stage.update <loopwright.sched.language.stage.Stage.update>`, of a stage of tuples; ``parts`` are all of it.
+
+    The value is a tuple. Its parts are computed from the old elements, before any of them is stored.
+
+    >>> from loopwright.sched.language.builders import compute, input, max, reduce_axis
+    >>> x, t = input("x", (8,)), reduce_axis("t", 8)
+    >>> low, high = compute("ends", (2,), lambda i: (0.0, 0.0))
+    >>> low, high = update((low, high), lambda a, b: (a - x[t], max(b, x[t])), at=t % 2, over=t)
+    >>> high
+    <stage ends.1 float32[2]>
+
+    Raises:
+        DefinitionError: as for one value; or ``parts`` are not the parts of one stage, in order.
+    """
+    stages = {part.stage for part in parts if isinstance(part, Part)} if isinstance(parts, tuple) else set()
+    stage = stages.pop() if len(stages) == 1 else None
+    if stage is None or [p.index for p in parts if isinstance(p, Part)] != [*range(len(stage.bodies))]:
+        raise DefinitionError(
+            "lw.update: it takes the parts of one stage of tuples, all of them in order; "
+            "a stage with one value has a method: s.update(...)"
+        )
+    updated = make_update(stage, fn, at, over, where)
+    return tuple(Part(updated, part) for part in range(len(updated.bodies)))
 
 
 def make_update(
@@ -82,16 +117,13 @@ def make_update(
         element = _element(base, target, what)
     else:
         probes = ()
-        if len(_parameters(fn, what)) != 1:
-            raise DefinitionError(
-                f"{what}: with at=, the function takes one value, the old element: lambda old: old + 1"
-            )
         element = _element(base, at, what)
-        value = fn(element)
+        value = fn(*_old(base, element, _parameters(fn, what), what))
     fresh = _axes(base, probes, element.indices, what)
     fresh |= {axis: Axis(axis.name, axis.extent, True) for axis in domain}
     cond = _condition(where, {axis.name: axis for axis in probes}, what)
-    exprs = (*element.indices, _stored(base, element, value, what), *(() if cond is None else (cond,)))
+    values = _values(base, element, value, what)
+    exprs = (*element.indices, *values, *(() if cond is None else (cond,)))
     stage = _stage(base, fresh, exprs, len(probes), what)
     check_axes(stage)
     check_indices(stage)
@@ -111,9 +143,9 @@ def _stage(base: Stage, fresh: dict[Axis, Axis], exprs: tuple[Expr, ...], own: i
     _check_reductions(base, exprs, what)
     scope = tuple(fresh.values())
     exprs = hoisted(name, scope, tuple(substitute(e, dict(fresh)) for e in exprs))
-    at, body, where = exprs[: base.ndim], exprs[base.ndim], exprs[base.ndim + 1 :]
-    update = Update(base, at, where[0] if where else None, scope[own:])
-    return Stage(name, scope[:own], (body,), None, (base.dtype,), update)
+    bodies, where = exprs[base.ndim : base.ndim + len(base.bodies)], exprs[base.ndim + len(base.bodies) :]
+    update = Update(base, exprs[: base.ndim], where[0] if where else None, scope[own:])
+    return Stage(name, scope[:own], bodies, None, base.dtypes, update)
 
 
 # --- the arguments ---------------------------------------------------------------------------------------------
@@ -196,16 +228,40 @@ def _condition(
     return cond
 
 
+def _old(base: Stage, element: Load, names: list[str], what: str) -> list[Load]:
+    """The old element, or the parts of the old tuple, that the short form's function takes."""
+    count = len(base.dtypes)
+    if len(names) != count:
+        takes = "one value, the old element: lambda old: old + 1"
+        if count > 1:
+            takes = f"the {count} parts of the old element, one by one"
+        raise DefinitionError(f"{what}: with at=, the function takes {takes}")
+    return [Load(base, element.indices, dtype, part) for part, dtype in enumerate(base.dtypes)]
+
+
+def _values(base: Stage, element: Load, value: Any, what: str) -> list[Expr]:
+    """What is stored, part by part."""
+    count = len(base.dtypes)
+    if count == 1:
+        return [_stored(base, element, value, what)]
+    if not isinstance(value, tuple) or len(value) != count:
+        raise DefinitionError(
+            f"{what}: the elements of {base.label} have {count} parts, so the value is a tuple of {count}"
+        )
+    old = [Load(base, element.indices, dtype, part) for part, dtype in enumerate(base.dtypes)]
+    return [_stored(base, *pair, what) for pair in zip(old, value, strict=True)]
+
+
 def _stored(base: Stage, element: Load, value: Any, what: str) -> Expr:
-    """The value as an expression of the stage's dtype; it is widened, but never narrowed unasked."""
+    """A value as an expression of its element's dtype; it is widened, but never narrowed unasked."""
     if not isinstance(value, Expr):
         return ir.unify(what, element, value)[1]
-    if dtypes.promote(value.dtype, base.dtype) != base.dtype:
+    if dtypes.promote(value.dtype, element.dtype) != element.dtype:
         raise DefinitionError(
-            f"{what}: the value `{value}` is {value.dtype}, and {base.label} is {base.dtype}; "
-            f"convert it: lw.cast('{base.dtype}', ...)"
+            f"{what}: the value `{value}` is {value.dtype}, and {base.part_name(element.part)} is {element.dtype}; "
+            f"convert it: lw.cast('{element.dtype}', ...)"
         )
-    return ir.cast(base.dtype, value)
+    return ir.cast(element.dtype, value)
 
 
 # --- the rules -------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from loopwright.sched.language.expr import Axis, Load, loads
+from loopwright.sched.language.extents import smaller
 from loopwright.sched.language.stage import Stage
 from loopwright.sched.lowering.affine import number
 from loopwright.sched.lowering.bounds import Box, Span, full, inside, read_box
@@ -15,9 +16,14 @@ Spans = Mapping[Axis, Span]
 
 
 def own_box(stage: Stage, box: Box) -> Box:
-    """What a stage's own axes run over where ``box`` of its elements is computed."""
+    """What a stage's own axes run over where ``box`` of its elements is computed.
+
+    The box may be padded, for the accumulators of a definition; its updates run where there are elements.
+    """
+    if stage.updating is None:
+        return box
     spans = {axis: span for axis, span in zip(stage.dims, box, strict=True) if axis is not None}
-    return tuple(spans[axis] for axis in stage.axes)
+    return tuple(Span(spans[axis].low, smaller(spans[axis].extent, axis.extent)) for axis in stage.axes)
 
 
 class Regions:

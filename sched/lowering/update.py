@@ -11,7 +11,7 @@ from loopwright.sched.language.extents import minus
 from loopwright.sched.language.interval import Range, index_range
 from loopwright.sched.language.polynomial import at_most
 from loopwright.sched.lowering.frame import Frame
-from loopwright.sched.lowering.stmt import Buffer, If, Stmt, Store
+from loopwright.sched.lowering.stmt import Bind, Buffer, If, Stmt, Store, Variable, seq
 
 if TYPE_CHECKING:
     from loopwright.sched.lowering.loopnest import Builder
@@ -27,10 +27,20 @@ def updated(builder: Builder, frame: Frame) -> Stmt:
         builder.value(index if index.dtype == "int32" else Cast(index, "int32"), frame)
         for index in definition.at
     )
-    target = builder.storage[frame.nest.name].element(point)
-    assert isinstance(target.tensor, Buffer)
-    value = builder.value(definition.bodies[0], frame)
-    statement: Stmt = Store(target.tensor, target.indices, value, frame.nest.name, "update")
+    values = [builder.value(body, frame) for body in definition.bodies]
+    binds: list[Bind] = []
+    if len(values) > 1:  # each from the old values of all
+        held = [Variable(f"{frame.nest.name}_new{part}", value.dtype) for part, value in enumerate(values)]
+        binds = [Bind(var, value) for var, value in zip(held, values, strict=True)]
+        values = [*held]
+    storage = builder.storage[frame.nest.name]
+    stores = []
+    for part, value in enumerate(values):
+        if storage.buffers[part] is not None:
+            target = storage.element(point, part)
+            assert isinstance(target.tensor, Buffer)
+            stores.append(Store(target.tensor, target.indices, value, frame.nest.name, "update"))
+    statement = seq(*binds, *stores)
     for condition in reversed(conditions):
         statement = If(builder.value(condition, frame), statement, None)
     return statement

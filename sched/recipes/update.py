@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loopwright.sched.errors import ScheduleError
+from loopwright.sched.language.interval import most
 from loopwright.sched.scheduling.schedule import Schedule
 
 
@@ -14,10 +15,10 @@ def update(schedule: Schedule, name: str, lanes: int, parallel: bool) -> Schedul
     """
     stage = schedule.nests.stages[name].stage
     last = stage.updating.at[-1] if stage.updating is not None and stage.updating.at else None
-    along = [axis.name for axis in stage.all_axes if axis is last and axis.extent > 1]
+    along = [axis.name for axis in stage.all_axes if axis is last and most(axis.extent) > 1]
     for axis in along:
         schedule = _tried(schedule, "vectorize", f"{name}.{axis}", lanes)
-    wide = [axis.name for axis in stage.all_axes if axis.extent > 1]
+    wide = [axis.name for axis in stage.all_axes if most(axis.extent) > 1]
     for axis in wide[:1] if parallel else []:
         schedule = _tried(schedule, "parallel", f"{name}.{axis}")
     return schedule

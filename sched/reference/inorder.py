@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from loopwright.sched.language.expr import Expr, Load, children, walk
-from loopwright.sched.language.stage import Stage
+from loopwright.sched.language.stage import Stage, stage_exprs
 from loopwright.sched.reference.blocks import blocks, cut
 from loopwright.sched.reference.numbers import Array
 from loopwright.sched.reference.points import Points, Ranges, Tensors, Value, shared
@@ -17,11 +17,11 @@ from loopwright.sched.reference.points import Points, Ranges, Tensors, Value, sh
 BLOCK = 1 << 18  # points evaluated together
 
 
-def reads_itself(stage: Stage, exprs: Iterable[Expr | None]) -> bool:
+def reads_itself(stage: Stage, exprs: Iterable[Expr]) -> bool:
     """Whether some of an update's expressions read what it changes."""
     assert stage.updating is not None
     base = stage.updating.base
-    nodes = (e for expr in exprs if expr is not None for e in walk(expr))
+    nodes = (e for expr in exprs for e in walk(expr))
     return any(isinstance(e, Load) and e.tensor is base for e in nodes)
 
 
@@ -37,18 +37,18 @@ def ready_parts(stage: Stage, expr: Expr) -> Iterable[Expr]:
 class InOrder:
     """Runs the domain point after point, each for all points of the stage's own axes in a block."""
 
-    def __init__(self, stage: Stage, tensors: Tensors, out: Value) -> None:
+    def __init__(self, stage: Stage, tensors: Tensors, outs: Sequence[Value]) -> None:
         assert stage.updating is not None
-        self.stage, self.update, self.tensors, self.out = stage, stage.updating, tensors, out
+        self.stage, self.update, self.tensors, self.outs = stage, stage.updating, tensors, outs
+        self.track = outs[0].slack is not None
         self.axes = (*self.update.domain, *stage.axes)
-        exprs = (*self.update.at, self.update.where, stage.body)
-        self.ready = [e for expr in exprs if expr is not None for e in ready_parts(stage, expr)]
-        self.shared = set().union(*(shared(expr) for expr in exprs if expr is not None))
+        self.ready = [e for expr in stage_exprs(stage) for e in ready_parts(stage, expr)]
+        self.shared = set().union(*map(shared, stage_exprs(stage)))
 
     def run(self) -> None:
         """All blocks in order."""
         for ranges in blocks(self.axes, cut(self.axes, BLOCK)):
-            points = Points(self.tensors, self.axes, ranges, self.out.slack is not None)
+            points = Points(self.tensors, self.axes, ranges, self.track)
             extents = [ranges[axis][1] - ranges[axis][0] for axis in self.update.domain]
             ready = {id(e): by_point(points(e), extents) for e in self.ready}
             step = _Step(self, {axis: ranges[axis] for axis in self.stage.axes}, ready)
@@ -67,25 +67,30 @@ class InOrder:
         index = [step.value(e) for e in self.update.at]
         if any(i.slack is not None and np.any(i.slack) for i in index):
             self._give_up()
-        for i, size in zip(index, self.out.array.shape, strict=True):
+        for i, size in zip(index, self.outs[0].array.shape, strict=True):
             here = here & (i.array >= 0) & (i.array < size)
-        at = tuple(np.broadcast_to(i.array, shape)[here].astype(np.intp) for i in index)
-        value = step.value(self.stage.body)
-        new = np.broadcast_to(value.array, shape)[here]
-        if unsure is not None:
-            new = np.where(np.broadcast_to(cond.array, shape)[here], new, self.out.array[at])
-        self.out.array[at] = new
-        if self.out.slack is not None:
-            slack = np.broadcast_to(np.zeros(()) if value.slack is None else value.slack, shape)[here]
-            self.out.slack[at] = slack if unsure is None else np.where(unsure[here], self._doubt(), slack)
-
-    def _doubt(self) -> float:
-        return 1.0 if self.stage.dtype == "bool" else np.inf
+        each = [np.broadcast_to(i.array, shape)[here].astype(np.intp) for i in index]
+        at = np.ravel_multi_index(each, self.outs[0].array.shape) if each else np.zeros(int(here), np.intp)
+        values = [step.value(body) for body in self.stage.bodies]
+        for out, value in zip(self.outs, values, strict=True):
+            new = np.broadcast_to(value.array, shape)[here]
+            if unsure is not None:
+                new = np.where(np.broadcast_to(cond.array, shape)[here], new, out.array.reshape(-1)[at])
+            out.array.reshape(-1)[at] = new
+            if out.slack is not None:
+                slack = np.broadcast_to(np.zeros(()) if value.slack is None else value.slack, shape)[here]
+                out.slack.reshape(-1)[at] = (
+                    slack if unsure is None else np.where(unsure[here], _unknown(out.slack), slack)
+                )
 
     def _give_up(self) -> None:
         """What is written where is not sure: any element may be anything."""
-        if self.out.slack is not None:
-            self.out.slack[...] = self._doubt()
+        for slack in (out.slack for out in self.outs if out.slack is not None):
+            slack[...] = _unknown(slack)
+
+
+def _unknown(slack: Array) -> float:
+    return 1.0 if slack.dtype == bool else np.inf
 
 
 def by_point(value: Value, extents: list[int]) -> Value:
@@ -104,8 +109,8 @@ class _Step(Points):
     """The expressions of an update at one point of its domain; ``number`` says which, ``ready`` has what is known."""
 
     def __init__(self, run: InOrder, ranges: Ranges, ready: dict[int, Value]) -> None:
-        super().__init__(run.tensors, run.stage.axes, ranges, run.out.slack is not None)
-        self.base, self.out = run.update.base, run.out
+        super().__init__(run.tensors, run.stage.axes, ranges, run.track)
+        self.base, self.outs = run.update.base, run.outs
         self.shape = tuple(stop - start for start, stop in ranges.values())
         self.ready = ready
         self.shared = run.shared
@@ -125,7 +130,7 @@ class _Step(Points):
 
     def _element(self, expr: Load) -> Value:
         """An element of what is changed, as it is now; or one whose place depends on such elements."""
-        stored = self.out if expr.tensor is self.base else self.tensors[id(expr.tensor)][expr.part]
+        stored = (self.outs if expr.tensor is self.base else self.tensors[id(expr.tensor)])[expr.part]
         return self._gather(expr, stored) if stored.array.size else self._load(expr)
 
     HANDLERS: ClassVar[dict[type, Callable[..., Value]]] = {**Points.HANDLERS, Load: _element}

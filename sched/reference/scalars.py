@@ -8,7 +8,7 @@ each point. Values are NumPy scalars, so that they round and wrap as arrays do. 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,9 +31,12 @@ class _Unsayable(Exception):
     """The function has no form for an expression, or met a comparison that rounding may turn."""
 
 
-def run_scalars(stage: Stage, tensors: Tensors, out: Value) -> bool:
+def run_scalars(stage: Stage, tensors: Tensors, outs: Sequence[Value]) -> bool:
     """Run an update in order, and say whether it could be; if not, nothing has changed."""
     assert stage.updating is not None
+    if len(outs) > 1:
+        return False
+    (out,) = outs
     if out.slack is not None and out.slack.any() and not dtypes.is_float(stage.dtype):
         return False
     array = list(out.array.reshape(-1))

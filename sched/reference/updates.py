@@ -9,14 +9,14 @@ stage's own axes together, or by a function of plain numbers that is compiled fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Binary, Expr, Load, children, same
-from loopwright.sched.language.stage import Stage
+from loopwright.sched.language.stage import Stage, stage_exprs
 from loopwright.sched.reference.blocks import blocks, cut
 from loopwright.sched.reference.inorder import BLOCK, InOrder, reads_itself
 from loopwright.sched.reference.numbers import Array, unit
@@ -35,29 +35,34 @@ def updated(stage: Stage, tensors: Tensors, track: bool) -> tuple[Value, ...]:
     """The values of a stage after the update that ``stage`` is; ``tensors`` holds what is known, by ``id``."""
     update = stage.updating
     assert update is not None
-    (before,) = tensors[id(update.base)]
-    array = before.array.copy()
-    slack = None
-    if track:
-        none = np.zeros(array.shape, bool if stage.dtype == "bool" else np.float64)
-        slack = none if before.slack is None else np.broadcast_to(before.slack, array.shape).copy()
-    out = Value(array, slack)
-    if array.size and all(axis.extent for axis in stage.all_axes):
+    outs = tuple(_copy(value, track) for value in tensors[id(update.base)])
+    if outs[0].array.size and all(axis.extent for axis in stage.all_axes):
         operand = _operand(stage)
         if operand is not None:
-            _Scatter(stage, tensors, out, operand).run()
-        elif not reads_itself(stage, (*update.at, update.where, stage.body)):
-            _assign(stage, tensors, out)
-        elif stage.axes or not run_scalars(stage, tensors, out):
-            InOrder(stage, tensors, out).run()
-    return (out if slack is not None and slack.any() else Value(array),)
+            _Scatter(stage, tensors, outs[0], operand).run()
+        elif not reads_itself(stage, stage_exprs(stage)):
+            _assign(stage, tensors, outs)
+        elif stage.axes or not run_scalars(stage, tensors, outs):
+            InOrder(stage, tensors, outs).run()
+    return tuple(out if out.slack is not None and out.slack.any() else Value(out.array) for out in outs)
+
+
+def _copy(value: Value, track: bool) -> Value:
+    """A value to be changed, with a slack of its own where one is asked for."""
+    array = value.array.copy()
+    if not track:
+        return Value(array)
+    none = np.zeros(array.shape, bool if array.dtype == bool else np.float64)
+    return Value(array, none if value.slack is None else np.broadcast_to(value.slack, array.shape).copy())
 
 
 def _operand(stage: Stage) -> Expr | None:
     """What is combined with the old element, if that is all there is to the update."""
     body, update = stage.body, stage.updating
     assert update is not None
-    if not isinstance(body, Binary) or body.op not in SCATTERS or stage.dtype in dtypes.NARROW:
+    if len(stage.bodies) > 1 or stage.dtype in dtypes.NARROW:
+        return None
+    if not isinstance(body, Binary) or body.op not in SCATTERS:
         return None
     sides = [(body.a, body.b)] if body.op == "sub" else [(body.a, body.b), (body.b, body.a)]
     for old, operand in sides:
@@ -65,7 +70,7 @@ def _operand(stage: Stage) -> Expr | None:
         if (
             at_old
             and all(same(a, b) for a, b in zip(children(old), update.at, strict=True))
-            and not reads_itself(stage, (*update.at, update.where, operand))
+            and not reads_itself(stage, (*stage_exprs(stage)[:-1], operand))
         ):
             return operand
     return None
@@ -75,28 +80,27 @@ def _operand(stage: Stage) -> Expr | None:
 
 
 class _Block:
-    """Where the points of a block write, as flat indices in the order they run, and which of them do."""
+    """Where the points of a block write, as flat ``places`` in the order they run; and where they perhaps do."""
 
-    def __init__(self, stage: Stage, tensors: Tensors, ranges: Ranges, out: Value) -> None:
+    def __init__(self, stage: Stage, tensors: Tensors, ranges: Ranges, outs: Sequence[Value]) -> None:
         assert stage.updating is not None
-        self.out = out
-        self.points = Points(tensors, stage.all_axes, ranges, out.slack is not None)
+        self.outs, self.sizes = outs, outs[0].array.shape
+        self.points = Points(tensors, stage.all_axes, ranges, outs[0].slack is not None)
         self.shape = tuple(stop - start for start, stop in (ranges[axis] for axis in stage.all_axes))
-        at = [self.points(index) for index in stage.updating.at]
-        here, self.unsure = np.ones(self.shape, bool), None
-        if stage.updating.where is not None:
-            cond = self.points(stage.updating.where)
-            here &= cond.array
-            self.unsure = cond.slack
-        for index, size in zip(at, out.array.shape, strict=True):
-            here &= (index.array >= 0) & (index.array < size)
-        if out.slack is not None and any(index.slack is not None for index in at):
-            out.slack[...] = True if out.slack.dtype == bool else np.inf
-        self.here = here.reshape(-1)
-        places = [self._flat(np.broadcast_to(index.array, self.shape)).astype(np.intp) for index in at]
-        self.places = (
-            np.ravel_multi_index(places, out.array.shape) if places else np.zeros(self.here.sum(), np.intp)
-        )
+        self.at = [self.points(index) for index in stage.updating.at]
+        inside = np.ones(self.shape, bool)
+        for index, size in zip(self.at, self.sizes, strict=True):
+            inside &= (index.array >= 0) & (index.array < size)
+        where = None if stage.updating.where is None else self.points(stage.updating.where)
+        self.here = (inside if where is None else inside & where.array).reshape(-1)
+        self.places = self._places(self.here)
+        self.unsure = None
+        if where is not None and where.slack is not None:
+            self.unsure = self._places((inside & where.slack).reshape(-1))
+
+    def _places(self, mask: Array) -> Array:
+        flat = [np.broadcast_to(i.array, self.shape).reshape(-1)[mask].astype(np.intp) for i in self.at]
+        return np.ravel_multi_index(flat, self.sizes) if flat else np.zeros(int(mask.sum()), np.intp)
 
     def _flat(self, array: Array) -> Array:
         return np.broadcast_to(array, self.shape).reshape(-1)[self.here]
@@ -107,27 +111,31 @@ class _Block:
         return Value(self._flat(value.array), None if value.slack is None else self._flat(value.slack))
 
     def doubt(self) -> None:
-        """Where a condition may go either way, so may the element."""
-        slack = self.out.slack
-        if slack is not None and self.unsure is not None:
-            flat = slack.reshape(-1)
-            flat[self.places[self._flat(self.unsure)]] = True if slack.dtype == bool else np.inf
+        """Where a condition may go either way, so may the element; where an index may, all elements may."""
+        lost = any(index.slack is not None and index.slack.any() for index in self.at)
+        for slack in (out.slack for out in self.outs if out.slack is not None):
+            unknown = True if slack.dtype == bool else np.inf
+            if self.unsure is not None:
+                slack.reshape(-1)[self.unsure] = unknown
+            if lost:
+                slack[...] = unknown
 
 
 def _all_blocks(stage: Stage) -> Iterable[Ranges]:
     return blocks(stage.all_axes, cut(stage.all_axes, BLOCK))
 
 
-def _assign(stage: Stage, tensors: Tensors, out: Value) -> None:
+def _assign(stage: Stage, tensors: Tensors, outs: Sequence[Value]) -> None:
     """Write values that do not depend on what is changed: the last one stays."""
     for ranges in _all_blocks(stage):
-        block = _Block(stage, tensors, ranges, out)
-        value = block.value(stage.body)
+        block = _Block(stage, tensors, ranges, outs)
         places, first = np.unique(block.places[::-1], return_index=True)
         last = block.places.size - 1 - first
-        out.array.reshape(-1)[places] = value.array[last]
-        if out.slack is not None:
-            out.slack.reshape(-1)[places] = 0 if value.slack is None else value.slack[last]
+        for out, body in zip(outs, stage.bodies, strict=True):
+            value = block.value(body)
+            out.array.reshape(-1)[places] = value.array[last]
+            if out.slack is not None:
+                out.slack.reshape(-1)[places] = 0 if value.slack is None else value.slack[last]
         block.doubt()
 
 
@@ -148,7 +156,7 @@ class _Scatter:
     def run(self) -> None:
         """All blocks, then the slack of what was rounded."""
         for ranges in _all_blocks(self.stage):
-            block = _Block(self.stage, self.tensors, ranges, self.out)
+            block = _Block(self.stage, self.tensors, ranges, (self.out,))
             value = block.value(self.operand)
             SCATTERS[self.op].at(self.out.array.reshape(-1), block.places, value.array)
             if self.out.slack is not None:

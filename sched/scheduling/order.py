@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from loopwright.sched import dtypes
-from loopwright.sched.language.expr import Axis, Binary, Expr, Load, loads, same
-from loopwright.sched.language.interval import index_range
+from loopwright.sched.language.expr import Axis, Binary, Expr, Load, Size, loads, same
+from loopwright.sched.language.interval import index_range, most
 from loopwright.sched.language.stage import Stage, stage_exprs
 from loopwright.sched.lowering.affine import Linear, linear, minus
 from loopwright.sched.scheduling.nest import Split, StageNest
@@ -48,7 +48,7 @@ def commutes(stage: Stage) -> bool:
     """Whether an update only combines old elements with values, by an operation that any order suits."""
     update, body = stage.updating, stage.body
     assert update is not None
-    if not isinstance(body, Binary) or body.op not in (*COMMUTING, "sub"):
+    if len(stage.bodies) > 1 or not isinstance(body, Binary) or body.op not in (*COMMUTING, "sub"):
         return False
     sides = [(body.a, body.b)] if body.op == "sub" else [(body.a, body.b), (body.b, body.a)]
     rest = [*update.at, *([] if update.where is None else [update.where])]
@@ -68,7 +68,7 @@ def conflict(stage: Stage, fixed: frozenset[Axis]) -> str | None:
     """
     update = stage.updating
     assert update is not None
-    moving = [axis for axis in update.domain if axis.extent > 1 and axis not in fixed]
+    moving = [axis for axis in update.domain if most(axis.extent) > 1 and axis not in fixed]
     known = fixed | set(stage.axes)
     written = [_line(index) for index in update.at]
     for axis in moving:
@@ -105,7 +105,11 @@ def _alone(line: Linear, axis: Axis, known: frozenset[Axis]) -> bool:
     """Whether an index differs wherever an axis does, all else in it being fixed."""
     terms = [term for term, _ in line.terms.values()]
     others = [term for term in terms if term is not axis]
-    return len(others) < len(terms) and all(isinstance(t, Axis) and t in known for t in others)
+    return len(others) < len(terms) and all(_is_fixed(term, known) for term in others)
+
+
+def _is_fixed(term: Expr, known: frozenset[Axis]) -> bool:
+    return isinstance(term, Size) or (isinstance(term, Axis) and term in known)
 
 
 def _apart(line: Linear | None, read: Expr, written: Expr, known: frozenset[Axis]) -> bool:
@@ -114,7 +118,7 @@ def _apart(line: Linear | None, read: Expr, written: Expr, known: frozenset[Axis
     if line is None or other is None:
         return False
     terms = [term for form in (line, other) for term, _ in form.terms.values()]
-    if not all(isinstance(term, Axis) and term in known for term in terms):
+    if not all(_is_fixed(term, known) for term in terms):
         return False
     distance = linear(minus(read, written))
     return not distance.terms and distance.const != 0

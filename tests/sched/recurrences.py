@@ -227,7 +227,52 @@ def row_histograms_numpy(img: Array, bins: int) -> Array:
     return np.stack([np.cumsum(histogram_numpy(row, bins)) for row in img], axis=1).astype(np.float32) / 8
 
 
+@lw.operator
+def best_of_each(N: int, keys: int) -> Any:
+    """For each key the greatest value and where it stands: tuples, updated together."""
+    key, a = lw.input("key", (N,), "int32"), lw.input("a", (N,))
+    t = lw.reduce_axis("t", N)
+    value, place = lw.compute("best", (keys,), lambda i: (-100.0, -1))
+    value, place = lw.update(
+        (value, place),
+        lambda v, p: (lw.max(v, a[t]), lw.select(a[t] > v, t, p)),
+        at=key[t],
+        over=t,
+    )
+    return lw.compute("out", (keys,), lambda i: value[i] * 64 + lw.cast("float32", place[i]))
+
+
+def best_of_each_numpy(key: Array, a: Array, keys: int) -> Array:
+    out = np.full(keys, -100 * 64 - 1, np.float32)
+    for k in range(keys):
+        (places,) = np.nonzero(key == k)
+        if len(places):
+            first = places[np.argmax(a[places])]
+            out[k] = a[first] * 64 + first
+    return out
+
+
+@lw.operator
+def rotations(N: int, M: int) -> Any:
+    """Pairs that change places at each step: both are computed from the old ones."""
+    x = lw.input("x", (M,))
+    t = lw.reduce_axis("t", N)
+    a, b = lw.compute("pair", (M,), lambda i: (x[i], 1.0))
+    a, b = lw.update((a, b), lambda i: (i, (b[i] + 1, a[i])), over=t, where=t % 3 != 1)
+    return lw.compute("sum", (M,), lambda i: a[i] * 3 - b[i])
+
+
+def rotations_numpy(x: Array, N: int) -> Array:
+    a, b = x.copy(), np.ones_like(x)
+    for t in range(N):
+        if t % 3 != 1:
+            a, b = b + 1, a
+    return 3 * a - b
+
+
 CASES: dict[str, Case] = {
+    "best of each": Case(lambda: best_of_each(21, 4), lambda key, a: best_of_each_numpy(key, a, 4)),
+    "rotations": Case(lambda: rotations(7, 13), lambda x: rotations_numpy(x, 7)),
     "histogram": Case(lambda: histogram(7, 9, 5), lambda img: histogram_numpy(img, 5)),
     "histogram uint8": Case(lambda: histogram(5, 4, 256, "uint8"), lambda img: histogram_numpy(img, 256)),
     "histogram of nothing": Case(lambda: histogram(0, 4, 3), lambda img: histogram_numpy(img, 3)),

@@ -16,6 +16,7 @@ from tests.sched.recurrences import (
     histogram,
     life,
     product_and_scan,
+    rotations,
     row_histograms,
     scatter_rows,
     triangular_solve,
@@ -85,6 +86,9 @@ LEGAL: dict[str, Callable[[], Schedule]] = {
         .vectorize("C.j")
         .vectorize("C.u0.j")
     ),
+    "a definition whose accumulators are padded": lambda: (
+        product_and_scan(7, 18, 5).schedule().split("C.j", ("jo", "ji"), 4, tail="pad").vectorize("C.u0.j", 4)
+    ),
     "what it reads inside its loops": lambda: (
         row_histograms(5, 9, 10).schedule().cache_read("img", "local", at="hist.u0.r")
     ),
@@ -115,6 +119,28 @@ LEGAL: dict[str, Callable[[], Schedule]] = {
     ),
     "scattered rows": lambda: (
         scatter_rows(9, 4, 11).schedule().vectorize("table.u0.j", 4).compute_at("table", "out.j")
+    ),
+    "tuples, their domain split and their lanes apart": lambda: (
+        rotations(7, 13)
+        .schedule()
+        .split("pair.u0.t", ("to", "ti"), 3)
+        .unroll("pair.u0.ti")
+        .vectorize("pair.u0.i", 4)
+    ),
+    "tuples inside their reader": lambda: (
+        rotations(7, 13)
+        .schedule()
+        .split("sum.i", ("io", "ii"), 4)
+        .compute_at("pair", "sum.io")
+        .vectorize("pair.u0.i")
+    ),
+    "a small histogram on the stack of its reader": lambda: (
+        row_histograms(5, 9, 10)
+        .schedule()
+        .reorder("out", "r i")
+        .compute_at("hist", "out.r")
+        .set_scope("hist", "local")
+        .parallel("out.r")
     ),
     "a predicate on lanes": lambda: upper_sum(9, 7).schedule().vectorize("s.u0.i", 4).unroll("s.u0.k"),
 }

@@ -222,6 +222,56 @@ def test_several_outputs_keep_the_names_of_their_arrays() -> None:
     np.testing.assert_array_equal(last, [15])
 
 
+def test_tuples_that_are_outputs_keep_their_names() -> None:
+    @lw.operator
+    def ends(N: int) -> Any:
+        x, t = lw.input("x", (N,)), lw.reduce_axis("t", N)
+        low, high = lw.compute("ends", (), lambda: (0.0, 0.0))
+        return lw.update((low, high), lambda a, b: (lw.min(a, x[t]), lw.max(b, x[t])), at=(), over=t)
+
+    kernel = lw.build(ends(N=9), target="cpu")
+    assert [p.name for p in kernel.signature.outputs] == ["ends.0", "ends.1"]
+    x = np.linspace(-3, 5, 9, dtype=np.float32)
+    assert [float(v) for v in kernel(x)] == [-3, 5]
+    assert [float(v) for v in ends(N=9).reference(x)] == [-3, 5]
+
+
+def test_one_kernel_updates_arrays_of_any_size() -> None:
+    @lw.operator
+    def there_and_back() -> Any:
+        n, m = lw.size("n"), lw.size("m")
+        a = lw.input("a", (n, m))
+        t, u = lw.reduce_axis("t", m), lw.reduce_axis("u", m)
+        s = lw.compute("s", (n, m), lambda r, i: a[r, i])
+        s = s.update(lambda r: ((r, t), s[r, t] + s[r, t - 1]), over=t, where=t > 0)
+        s = s.update(lambda r: ((r, m - 1 - u), s[r, m - 1 - u] + s[r, m - u]), over=u, where=u > 0)
+        return lw.compute("out", (n, m), lambda r, i: s[r, i] * 2)
+
+    @lw.operator
+    def counts() -> Any:
+        n, m = lw.size("n"), lw.size("m")
+        x, start, t = lw.input("x", (n,), "int8"), lw.input("start", (m,), "int32"), lw.reduce_axis("t", n)
+        hist = lw.compute("hist", (m,), lambda b: start[b])
+        return hist.update(lambda old: old + 1, at=x[t], over=t)
+
+    rng = np.random.default_rng(1)
+    work = there_and_back()
+    plain = work.schedule()
+    tiled = plain.split("s.u0.t", ("to", "ti"), 4).vectorize("s.u0.r", 8).parallel("s.u1.r")
+    for schedule in (plain, plain.compute_at("s", "out.r"), tiled):
+        kernel = lw.build(work, target="cpu", schedule=schedule)
+        for shape in ((5, 7), (1, 1), (0, 3), (3, 0), (16, 33)):
+            a = rng.integers(-4, 5, shape).astype(np.float32)
+            there = np.cumsum(a, 1)
+            np.testing.assert_array_equal(kernel(a), 2 * np.cumsum(there[:, ::-1], 1)[:, ::-1])
+    kernel = lw.build(counts(), target="cpu")
+    for n, m in ((0, 3), (1, 0), (50, 3), (60, 300)):
+        x, start = rng.integers(-128, 128, n).astype(np.int8), np.zeros(m, np.int32)
+        want = start.copy()
+        np.add.at(want, x[(x >= 0) & (x < m)], 1)
+        np.testing.assert_array_equal(kernel(x, start), want)
+
+
 def test_the_key_knows_the_update_but_no_names() -> None:
     def make(axis: str, name: str, step: int) -> Workload:
         @lw.operator
