@@ -80,6 +80,7 @@ def tune(
     check_workload(work)
     check_numbers(trials, more, minutes, seed)
     check_search(search)
+    check_hooks(progress, limits, worker_command)
     parsed = runnable(target)
     where, space_id = space_of(work, parsed, space)
     told = progress or silent
@@ -168,6 +169,19 @@ def check_search(search: str) -> None:
     """Refuse a search that does not exist."""
     if search not in SEARCHES:
         raise TuneError(f"there is no search {search!r}; there are {', '.join(SEARCHES)}")
+
+
+def check_hooks(progress: object, limits: object, worker_command: object) -> None:
+    """Refuse a progress function, limits or a command line of workers that cannot be any."""
+    if progress is not None and not callable(progress):
+        raise TuneError(f"progress={progress!r}: a function that takes events is expected")
+    if limits is not None and not isinstance(limits, Limits):
+        raise TuneError(f"limits={limits!r}: a loopwright.autotune.measure.task.Limits is expected")
+    words = worker_command if isinstance(worker_command, (list, tuple)) else ()
+    if worker_command is not None and not (words and all(isinstance(word, str) for word in words)):
+        raise TuneError(
+            f"worker_command={worker_command!r}: a list of words is expected, as a shell splits them"
+        )
 
 
 def check_numbers(trials: int | None, more: int | None, minutes: float | None, seed: int) -> None:

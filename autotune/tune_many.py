@@ -17,6 +17,7 @@ from loopwright.autotune.session import Session
 from loopwright.autotune.tune import (
     SEARCHES,
     LogLike,
+    check_hooks,
     check_numbers,
     check_search,
     check_workload,
@@ -101,6 +102,7 @@ def tune_many(
             raise TuneError(f"{item.name}: the weight is {item.weight!r}; a positive number is expected")
     check_numbers(trials, more, minutes, seed)
     check_search(search)
+    check_hooks(progress, limits, worker_command)
     parsed = runnable(target)
     told = progress or silent
     with opened_log(log) as opened:

@@ -69,6 +69,7 @@ def default_schedule(work: Workload, target: object = "cpu") -> Schedule:
     """
     from loopwright.sched.recipes.default import default_schedule as by_structure
 
+    _check_workload("default_schedule", work)
     return by_structure(work, Target.parse(target))
 
 
@@ -90,11 +91,7 @@ def _schedule_for(
     work: Workload, target: Target, schedule: Schedule | None, log: Any
 ) -> tuple[Schedule, Any]:
     """The schedule to build, and where it comes from."""
-    if not isinstance(work, Workload):
-        hint = "; call it with its sizes first" if callable(work) else ""
-        raise DefinitionError(
-            f"build takes a workload, such as ops.matmul(M=512, N=512, K=512), not {work!r}{hint}"
-        )
+    _check_workload("build", work)
     if schedule is not None:
         from loopwright.sched.scheduling.schedule import Schedule
 
@@ -119,3 +116,11 @@ def _schedule_for(
         return schedule_of(found.record, work), found.provenance
     warnings.warn(str(found.provenance), UntunedWarning, stacklevel=3)
     return default_schedule(work, target), found.provenance
+
+
+def _check_workload(what: str, work: object) -> None:
+    if not isinstance(work, Workload):
+        hint = "; call it with its sizes first" if callable(work) else ""
+        raise DefinitionError(
+            f"{what} takes a workload, such as ops.matmul(M=512, N=512, K=512), not {work!r}{hint}"
+        )

@@ -40,7 +40,7 @@ def bench(
     operator: str | None,
     arguments: tuple[str, ...],
     workloads: str | None,
-    only: str | None,
+    only: tuple[str, ...],
     target: str,
     log: Path,
     rounds: int,

@@ -35,7 +35,8 @@ def workload_options(function: Callable[..., Any]) -> Callable[..., Any]:
     function = click.option(
         "--only",
         metavar="PATTERN",
-        help="Of the set, only the workloads whose name or arguments match, such as 'b1-*' or N=3072.",
+        multiple=True,
+        help="Of the set, only the workloads whose name or arguments match, such as 'b1-*' or N=3072. May be repeated.",
     )(function)
     return click.option(
         "--workloads", metavar="SET", help="Instead of OPERATOR, a set: bert-base, resnet-50."

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def pick_items(
-    operator: str | None, arguments: Sequence[str], workloads: str | None, only: str | None
+    operator: str | None, arguments: Sequence[str], workloads: str | None, only: Sequence[str]
 ) -> list[Item]:
     """The workloads that the arguments of a command name.
 
@@ -29,16 +29,16 @@ def pick_items(
     if workloads is None:
         if operator is None:
             raise click.UsageError(f"name an OPERATOR, or a set with --workloads; {HOW}")
-        if only is not None:
+        if only:
             raise click.UsageError("--only chooses from a set: it goes with --workloads")
         return [Item(load_workload(operator, arguments), (operator, *arguments))]
     if operator is not None:
         raise click.UsageError(f"give an OPERATOR ({operator}) or --workloads {workloads}, not both")
     found = _set(workloads)
-    chosen = [item for item in found if only is None or _matches(item, only)]
+    chosen = [item for item in found if not only or any(_matches(item, pattern) for pattern in only)]
     if not chosen:
         names = ", ".join(item.name for item in found)
-        raise DefinitionError(f"nothing in {workloads} matches --only {only}; it has: {names}")
+        raise DefinitionError(f"nothing in {workloads} matches --only {' '.join(only)}; it has: {names}")
     return chosen
 
 

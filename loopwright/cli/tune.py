@@ -47,7 +47,7 @@ def tune(
     operator: str | None,
     arguments: tuple[str, ...],
     workloads: str | None,
-    only: str | None,
+    only: tuple[str, ...],
     target: str,
     trials: int | None,
     more: int | None,

@@ -39,6 +39,8 @@ def from_te(tensors: Iterable[Any], name: str = "te") -> Workload:
     where = f"from_te({check_name(name, 'from_te')})"
     if isinstance(tensors, te.Tensor):
         refuse(where, "a single tensor was given", "give a list: the placeholders, then the results")
+    if not isinstance(tensors, Iterable):
+        refuse(where, f"{tensors!r} is no list of tensors", "give the placeholders, then the results")
     listed = list(tensors)
     for item in listed:
         if not isinstance(item, te.Tensor):

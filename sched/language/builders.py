@@ -108,6 +108,8 @@ def compute(
         DefinitionError: the function takes another number of axes than the shape has, or the value is ill-formed.
     """
     what = f"stage {name!r}"
+    if not callable(fn):
+        raise DefinitionError(f"{what}: {fn!r} is no function of its axes; write lambda i: ...")
     sizes = check_shape(shape, what)
     names = _parameter_names(fn, len(sizes), what)
     axes = tuple(Axis(n, size) for n, size in zip(names, sizes, strict=True))

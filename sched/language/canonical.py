@@ -13,6 +13,7 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language.expr import (
     Axis,
     Binary,
@@ -283,7 +284,20 @@ def input_to_json(tensor: Input, name: Namer) -> list[Any]:
 
 
 def workload_from_json(data: dict[str, Any]) -> Workload:
-    """Restore what :func:`workload_to_json` gave."""
+    """Restore what :func:`workload_to_json` gave.
+
+    Raises:
+        DefinitionError: it is no such data.
+    """
+    try:
+        return _workload(data)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+        if isinstance(error, DefinitionError):
+            raise
+        raise DefinitionError(f"this is no workload in JSON: {type(error).__name__}: {error}") from None
+
+
+def _workload(data: dict[str, Any]) -> Workload:
     from loopwright.sched.language.workload import Workload
 
     inputs = [Input(n, tuple(map(extent_from_json, shape)), dtype) for n, shape, dtype in data["inputs"]]

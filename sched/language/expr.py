@@ -69,6 +69,8 @@ def constant(value: int | float | bool, dtype: str, where: str = "constant") -> 
     Raises:
         DefinitionError: the dtype has no such number.
     """
+    if not isinstance(value, (int, float, np.generic)):
+        raise DefinitionError(f"{where}: {value!r} is no number")
     if dtype == "bool":
         return Const(bool(value), dtype)
     if dtypes.is_float(dtype):

@@ -126,6 +126,8 @@ def operator(
     >>> double(N=8)
     <workload double(N=8): <input x float32[8]> -> <stage y float32[8]>>
     """
+    if fn is not None and not callable(fn):
+        raise DefinitionError(f"operator: {fn!r} is no function; write @lw.operator above one")
     if fn is not None:
         return Operator(fn)
     return lambda function: Operator(function, numpy)

@@ -32,7 +32,13 @@ Results = ExprLike | tuple[ExprLike, ...]
 
 def reduction_axes(what: str, over: Over | None) -> tuple[Axis, ...]:
     """The axes that ``over=`` gives; refused unless they are reduction axes, and there is one."""
-    axes = (over,) if isinstance(over, Axis) else tuple(over or ())
+    axes = (
+        (over,)
+        if isinstance(over, Axis)
+        else tuple(over or ())
+        if isinstance(over, (Iterable, type(None)))
+        else ()
+    )
     if not axes or not all(isinstance(axis, Axis) and axis.reduce for axis in axes):
         raise DefinitionError(f"{what}: over= takes reduction axes, such as k = lw.reduce_axis('k', K)")
     return axes

@@ -152,7 +152,7 @@ def _stage(base: Stage, fresh: dict[Axis, Axis], exprs: tuple[Expr, ...], own: i
 
 
 def _domain(over: Axis | Iterable[Axis], what: str) -> tuple[Axis, ...]:
-    axes = (over,) if isinstance(over, Axis) else tuple(over)
+    axes = tuple(over) if isinstance(over, Iterable) and not isinstance(over, Expr) else (over,)
     for n, axis in enumerate(axes):
         if not isinstance(axis, Axis) or not axis.reduce:
             raise DefinitionError(f"{what}: over= takes reduction axes, such as t = lw.reduce_axis('t', T)")

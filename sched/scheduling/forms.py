@@ -56,7 +56,7 @@ def _parsed(data: str | Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(data, (str, bytes)):
         try:
             data = json.loads(data)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ScheduleError(f"schedule JSON: this is no JSON ({error})") from None
     if not isinstance(data, Mapping):
         raise ScheduleError(

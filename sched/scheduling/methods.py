@@ -60,6 +60,10 @@ class DirectiveMethods:
         ``tile("by", y=("yo", "yi", 32), x=("xo", "xi", 64))``. For axes named like an option, a dict:
         ``tile("by", {"tail": ("to", "ti", 4)})``.
         """
+        if not isinstance(axes, (Mapping, type(None))):
+            raise ScheduleError(
+                f"tile {stage}: {axes!r} is no dict of axes; write tile({stage!r}, i=('io', 'ii', 8))"
+            )
         named = {**(axes or {}), **tiles}
         items = []
         for axis, parts in named.items():

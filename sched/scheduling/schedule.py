@@ -125,6 +125,8 @@ class Schedule(DirectiveMethods):
         Errors:
             ScheduleError: it is illegal there.
         """
+        if not isinstance(directive, Directive):
+            raise ScheduleError(f"add: {directive!r} is no directive; a schedule's .directives are such")
         if directive.off:
             return self
         new = object.__new__(Schedule)
@@ -183,6 +185,10 @@ class Schedule(DirectiveMethods):
             ScheduleError: a knob without a choice, a name that is no knob, a value that is not among the knob's, or
                 a combination that is illegal.
         """
+        if not isinstance(choices, (Mapping, type(None))):
+            raise ScheduleError(
+                f"fill: {choices!r} is no dict from a knob's name to a value; write fill(tile=8)"
+            )
         values = {**(choices or {}), **named}
         for name, value in values.items():
             knob = self._knobs.get(name)
@@ -268,6 +274,9 @@ class Schedule(DirectiveMethods):
     def diff(self, other: Schedule) -> str:
         """What ``other`` changes: a unified diff of the directives and of the loop nests; empty if nothing."""
         from loopwright.sched.views.difference import difference
+
+        if not isinstance(other, Schedule):
+            raise ScheduleError(f"diff: {other!r} is no schedule")
 
         return difference(self, other)
 
