@@ -15,6 +15,7 @@ from tvm import ir, sym, tirx
 from tvm.ir.prim.expr import IntImm
 from tvm.s_tir.stmt import SBlockRealize
 from tvm.sym.iter_affine_map import IterMapLevel
+from tvm_ffi import structural_equal
 
 from loopwright.sched.importer.buffers import integer
 from loopwright.sched.importer.refuse import brief, refuse
@@ -44,14 +45,27 @@ class Iter:
 
 @dataclass(frozen=True)
 class Block:
-    """One definition: ``store`` (and, for a reduction, ``init``) run at every point of ``iters``."""
+    """One definition: ``stores`` (and, for a reduction, ``inits``) run at every point of ``iters``.
+
+    A block of tuples has several stores, of one element in each of several buffers.
+    """
 
     name: str
     where: str
     iters: tuple[Iter, ...]
     bindings: tuple[tuple[Any, Any], ...]
-    store: Any
-    init: Any | None
+    stores: tuple[Any, ...]
+    inits: tuple[Any, ...]
+
+    @property
+    def store(self) -> Any:
+        """The store, or the first of them."""
+        return self.stores[0]
+
+    @property
+    def init(self) -> Any | None:
+        """What a reduction starts at, or the first of it."""
+        return self.inits[0] if self.inits else None
 
 
 def blocks(func: Any, where: str) -> Iterator[Block]:
@@ -117,16 +131,17 @@ def _block(realize: Any, loops: tuple[Any, ...], function: str) -> Block:
         for var, value in zip(block.iter_vars, realize.iter_values, strict=True)
     )
     _check_bindings(iters, realize.iter_values, loops, where)
-    bindings, store = _single_store(block.body, where)
+    bindings, stores = _stores(block.body, where)
+    inits: tuple[Any, ...] = ()
     if block.init is not None:
-        _, init = _single_store(block.init, f"{where}, T.init()")
+        _, inits = _stores(block.init, f"{where}, T.init()")
     return Block(
         block.name_hint,
         where,
         iters,
         bindings,
-        store,
-        None if block.init is None else init,
+        stores,
+        inits,
     )
 
 
@@ -199,8 +214,8 @@ def _bijective(values: list[Any], domain: dict[Any, Any]) -> bool:
     return len(sym.detect_iter_map(values, domain, True, IterMapLevel.Bijective).indices) > 0
 
 
-def _single_store(body: Any, where: str) -> tuple[tuple[tuple[Any, Any], ...], Any]:
-    """The one store a block consists of, and the names bound before it."""
+def _stores(body: Any, where: str) -> tuple[tuple[tuple[Any, Any], ...], tuple[Any, ...]]:
+    """The stores a block consists of, each to a buffer of its own, and the names bound before them."""
     parts = list(body.seq) if isinstance(body, tirx.SeqStmt) else [body]
     bindings: list[tuple[Any, Any]] = []
     stores: list[Any] = []
@@ -228,8 +243,20 @@ def _single_store(body: Any, where: str) -> tuple[tuple[tuple[Any, Any], ...], A
                     f"it is opaque: {type(part).__name__} `{brief(part)}`",
                     "only a store of an expression is a formula",
                 )
-    if len(stores) != 1:
-        written = ", ".join(dict.fromkeys(store.buffer.name for store in stores))
-        refuse(where, f"it writes {len(stores)} times ({written})" if stores else "it writes nothing",
-               "a tuple reduction such as argmax is not supported" if stores else "")  # fmt: skip
-    return tuple(bindings), stores[0]
+    if not stores:
+        refuse(where, "it writes nothing")
+    for store in stores:
+        if sum(store.buffer.same_as(other.buffer) for other in stores) > 1:
+            refuse(
+                where,
+                f"it writes {store.buffer.name} more than once",
+                "only a single store of each buffer is a formula",
+            )
+        if not all(map(structural_equal, store.indices, stores[0].indices)):
+            both = f"{stores[0].buffer.name} and {store.buffer.name}"
+            refuse(
+                where,
+                f"it writes {both} at different elements",
+                "a stage of tuples stores all parts of one element",
+            )
+    return tuple(bindings), tuple(stores)

@@ -12,6 +12,7 @@ from typing import Any
 from tvm import ir
 from tvm.ir import expr as tir
 from tvm.ir.prim import expr as prim
+from tvm_ffi import structural_equal
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import DefinitionError
@@ -19,7 +20,7 @@ from loopwright.sched.importer.buffers import dtype_of, known_dtype
 from loopwright.sched.importer.inside import always_inside, simplified
 from loopwright.sched.importer.refuse import brief, refuse
 from loopwright.sched.language import expr as lw
-from loopwright.sched.language.expr import Binary, Const, Expr
+from loopwright.sched.language.expr import Binary, Const, Expr, Operand
 from loopwright.sched.language.extents import known_shape
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.language.stage import Tensor
@@ -52,6 +53,15 @@ def fits(value: Expr) -> bool:
     return span is not None and span[0] >= INT32[0] and span[1] <= INT32[1]
 
 
+def is_element(value: Any, store: Any) -> bool:
+    """Whether a value is the very element that a block stores."""
+    return (
+        isinstance(value, tir.TensorLoad)
+        and value.source.same_as(store.buffer)
+        and all(structural_equal(a, b) for a, b in zip(value.indices, store.indices, strict=True))
+    )
+
+
 class Translator:
     """Translates the expressions of one block.
 
@@ -65,6 +75,8 @@ class Translator:
         self.tensors = tensors
         self.variables = variables
         self.where = where
+        # While a reduction over tuples is read: the elements it stores, and what stands for what they held before.
+        self.held: list[tuple[Any, Operand]] = []
 
     def value(self, expr: Any) -> Expr:
         """The expression in TVM's own dtype."""
@@ -124,6 +136,9 @@ class Translator:
 
     def _load(self, expr: Any) -> Expr:
         buffer = expr.source
+        for store, operand in self.held:
+            if is_element(expr, store):
+                return operand
         if buffer not in self.tensors:
             refuse(self.where, f"it reads {buffer.name} before a block has written it, or while writing it",
                    "an update of earlier contents (in place, or a scan) is not supported")  # fmt: skip

@@ -9,9 +9,9 @@ import numpy as np
 from tvm import ir
 from tvm.ir import expr as tir
 from tvm.ir.prim import expr as prim
-from tvm_ffi import structural_equal
 
 from loopwright.sched import dtypes
+from loopwright.sched.importer.exprs import is_element
 from loopwright.sched.importer.refuse import brief, refuse
 from loopwright.sched.language import expr as lw
 from loopwright.sched.language.expr import Const, Expr
@@ -40,7 +40,7 @@ def recognise(store: Any, where: str) -> Update:
     """
     value = store.value
     conditions: list[Any] = []
-    while (guarded := _guarded(value)) is not None and _is_self(guarded[2], store):
+    while (guarded := _guarded(value)) is not None and is_element(guarded[2], store):
         conditions.append(guarded[0])
         value = guarded[1]
     kind = type(value)
@@ -73,20 +73,11 @@ def _guarded(value: Any) -> tuple[Any, Any, Any] | None:
     return None
 
 
-def _is_self(value: Any, store: Any) -> bool:
-    """Whether a value is the very element that the block stores."""
-    return (
-        isinstance(value, tir.TensorLoad)
-        and value.source.same_as(store.buffer)
-        and all(structural_equal(a, b) for a, b in zip(value.indices, store.indices, strict=True))
-    )
-
-
 def _without_self(value: Any, kind: type, store: Any) -> Any | None:
     """What is combined with the stored element: of ``(C + a) + b`` it is ``a + b``."""
-    if _is_self(value.a, store):
+    if is_element(value.a, store):
         return value.b
-    if _is_self(value.b, store):
+    if is_element(value.b, store):
         return value.a
     for inner, other in ((value.a, value.b), (value.b, value.a)):
         if type(inner) is kind:

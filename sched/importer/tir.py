@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from tvm import ir
 from tvm.tirx import PrimFunc
 
 from loopwright.sched.errors import DefinitionError
+from loopwright.sched.importer import tuples
 from loopwright.sched.importer.blocks import Block, blocks
 from loopwright.sched.importer.buffers import check_dense, dtype_of, shape_of
 from loopwright.sched.importer.exprs import Translator
@@ -17,8 +19,8 @@ from loopwright.sched.importer.refuse import refuse
 from loopwright.sched.importer.targets import domain
 from loopwright.sched.language import expr as lw
 from loopwright.sched.language.expr import Expr, Reduce
-from loopwright.sched.language.normal import make_stage
-from loopwright.sched.language.stage import Input, Stage, Tensor, check_name
+from loopwright.sched.language.normal import make_tuple_stage
+from loopwright.sched.language.stage import Input, Part, Stage, Tensor, check_name
 from loopwright.sched.language.workload import Workload
 
 
@@ -36,8 +38,8 @@ def from_tir(func: PrimFunc, name: str | None = None) -> Workload:
         name: the workload's name; default: the function's own. It is not part of the workload's key.
 
     Raises:
-        DefinitionError: the function is scheduled already, or holds something we have no equal of: tuple reductions
-            (argmax), opaque blocks, symbolic shapes, partial or repeated writes, unknown dtypes and calls.
+        DefinitionError: the function is scheduled already, or holds something we have no equal of: reductions over tuples
+            other than argmin and argmax, opaque blocks, symbolic shapes, partial or repeated writes, unknown dtypes and calls.
 
     >>> from tvm.script import tirx as T
     >>> @T.prim_func(s_tir=True)
@@ -95,6 +97,9 @@ class _Reader:
         used = Names()
         own = [legal(buffer.name, "t") for buffer in self.shapes]
         writers = {block.store.buffer: block.name for block in self.blocks}
+        # The parts of a stage of tuples have no names of their own: the stage is called after its block.
+        pairs = {block.store.buffer: block.name for block in self.blocks if len(block.stores) > 1}
+        others = [store.buffer for block in self.blocks for store in block.stores[1:]]
 
         def by_block(buffer: Any) -> bool:
             shared = own.count(legal(buffer.name, "t")) > 1
@@ -102,20 +107,23 @@ class _Reader:
 
         result: dict[Any, str] = {}
         for buffer in sorted(self.shapes, key=by_block):
-            wanted = [writers[buffer], buffer.name] if by_block(buffer) else [buffer.name]
+            if any(buffer.same_as(other) for other in others):
+                continue
+            wanted = [writers[buffer], buffer.name] if by_block(buffer) or buffer in pairs else [buffer.name]
             result[buffer] = used.take(wanted, "t")
         return result
 
     def workload(self, name: str) -> Workload:
-        written = [block.store.buffer for block in self.blocks]
-        for buffer, block in zip(written, self.blocks, strict=True):
+        pairs = [(store.buffer, block) for block in self.blocks for store in block.stores]
+        written = [buffer for buffer, _ in pairs]
+        for buffer, block in pairs:
             if buffer not in self.shapes:
                 refuse(
                     block.where,
                     f"it writes {buffer.name}, which is neither a parameter nor allocated by the function",
                 )
             if written.count(buffer) > 1:
-                both = " and ".join(repr(b.name) for b in self.blocks if b.store.buffer.same_as(buffer))
+                both = " and ".join(repr(b.name) for own, b in pairs if own.same_as(buffer))
                 refuse(
                     self.where,
                     f"the buffer {buffer.name} is written by several blocks: {both}",
@@ -132,35 +140,55 @@ class _Reader:
                 inputs.append(tensor)
                 self.tensors[param] = tensor
         for block in self.blocks:
-            self.tensors[block.store.buffer] = self._stage(block)
+            stage = self._stage(block)
+            for part, store in enumerate(block.stores):
+                self.tensors[store.buffer] = Part(stage, part) if len(block.stores) > 1 else stage
         outputs = [self.tensors[param] for param in self.params if param in written]
         if not outputs:
             refuse(
                 self.where, "it writes none of its parameters", "give the output buffers as parameters, last"
             )
-        return Workload(name, {}, inputs, [o for o in outputs if isinstance(o, Stage)])
+        return Workload(name, {}, inputs, [o for o in outputs if isinstance(o, (Stage, Part))])
 
     def _stage(self, block: Block) -> Stage:
         buffer = block.store.buffer
-        dtype = dtype_of(buffer, f"{self.where}, buffer {buffer.name}")
         found = domain(block, self.shapes[buffer])
         translator = Translator(self.tensors, dict(found.variables), block.where)
-        for var, bound in block.bindings:
-            translator.variables[var] = translator.any_width(bound)
+        if len(block.stores) == 1 or block.init is None:
+            for var, bound in block.bindings:
+                translator.variables[var] = translator.any_width(bound)
         if block.init is None and found.reduce_axes:
             refuse(
                 block.where,
                 f"it reduces over {found.reduce_axes[0].name} without T.init()",
                 "say what the reduction starts at",
             )
+        kinds = [dtype_of(s.buffer, f"{self.where}, buffer {s.buffer.name}") for s in block.stores]
         if block.init is None:
-            value = translator.value(block.store.value)
+            values = [translator.value(store.value) for store in block.stores]
+        elif len(block.stores) == 1:
+            values = [self._reduction(block, block.init, translator, found.reduce_axes, kinds[0])]
         else:
-            value = self._reduction(block, block.init, translator, found.reduce_axes, dtype)
+            values = self._pairs(block, translator, found.reduce_axes, kinds)
         try:
-            return make_stage(self.names[buffer], found.axes, value, dtype)
+            return make_tuple_stage(self.names[buffer], found.axes, values, kinds)
         except DefinitionError as error:
             refuse(block.where, str(error))
+
+    def _pairs(
+        self, block: Block, translator: Translator, axes: tuple[lw.Axis, ...], kinds: list[str]
+    ) -> list[Expr]:
+        """What the components of a reduction over tuples come to."""
+        starts = {init.buffer: translator.value(init.value) for init in block.inits}
+        if len(starts) < len(block.stores) or prod(axis.extent for axis in axes) == 0:
+            refuse(block.where, "its reduction has no start for every component, or no term")
+        for part, (store, kind) in enumerate(zip(block.stores, kinds, strict=True)):
+            translator.held.append((store, lw.Operand("a", part, kind)))
+        for var, bound in block.bindings:
+            translator.variables[var] = translator.any_width(bound)
+        updates = [translator.value(store.value) for store in block.stores]
+        inits = [starts[store.buffer] for store in block.stores]
+        return tuples.items(updates, inits, axes, block.where)
 
     def _reduction(
         self, block: Block, init: Any, translator: Translator, axes: tuple[lw.Axis, ...], dtype: str

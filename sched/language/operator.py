@@ -58,8 +58,13 @@ class Operator:
         outputs = result if isinstance(result, tuple) else (result,)
         for output in outputs:
             if not isinstance(output, (Stage, Part)):
+                hint = (
+                    "; write (*parts, other) to return all parts of a stage"
+                    if isinstance(output, tuple)
+                    else ""
+                )
                 raise DefinitionError(
-                    f"{self.name}: an operator returns a stage or a tuple of stages, not {type(output).__name__}"
+                    f"{self.name}: an operator returns a stage or a tuple of stages, not {type(output).__name__}{hint}"
                 )
         return Workload(self.name, dict(bound.arguments), inputs, outputs, self._numpy_with(bound.arguments))
 
