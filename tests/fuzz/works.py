@@ -40,12 +40,15 @@ def random_work(number: int) -> Workload:
 @lw.operator
 def drawn(seed: int) -> Any:
     """One to four stages; the last is an output, and so is every stage that nothing reads."""
-    return _Draw(Random(seed)).outputs()
+    return _Draw(Random(seed), tuples=seed % 4 == 0).outputs()
 
 
 class _Draw:
-    def __init__(self, rng: Random) -> None:
+    def __init__(self, rng: Random, tuples: bool) -> None:
         self.rng = rng
+        self.kinds = [self.pointwise, self.pointwise, self.reduction, self.reduction, self.stencil]
+        if tuples:
+            self.kinds += [self.pair, self.positions, self.together]
         self.dtype = rng.choice(DTYPES)
         self.inputs = [self.input(n) for n in range(rng.randint(1, 2))]
         self.stages: list[Any] = []
@@ -54,10 +57,8 @@ class _Draw:
     def outputs(self) -> tuple[Any, ...]:
         """Draw all stages; return those that a kernel must store."""
         for n in range(self.rng.randint(1, 4)):
-            make = self.rng.choice(
-                (self.pointwise, self.pointwise, self.reduction, self.reduction, self.stencil)
-            )
-            self.stages.append(make(f"s{n}"))
+            made = self.rng.choice(self.kinds)(f"s{n}")
+            self.stages += made if isinstance(made, tuple) else (made,)
         last = self.stages[-1]
         return tuple(s for s in self.stages if s is last or s.name not in self.read)
 
@@ -135,6 +136,58 @@ class _Draw:
             return self.finish(reduced, axes) if self.rng.random() < 0.4 else reduced
 
         return lw.compute(name, shape, self.function(len(shape), value))
+
+    def pair(self, name: str) -> tuple[Any, ...]:
+        """Two values of each point."""
+        first = self.source()
+        shape = self.like(first)
+        return self.wanted(
+            lw.compute(
+                name,
+                shape,
+                self.function(
+                    len(shape), lambda axes: (self.formula(axes, first), self.formula(axes, first))
+                ),
+            )
+        )
+
+    def positions(self, name: str) -> tuple[Any, ...]:
+        """An extreme and where it is."""
+        return self.reduced(
+            name, lambda term, over, most: self.rng.choice((lw.argmin, lw.argmax))(term, over=over, both=True)
+        )
+
+    def together(self, name: str) -> tuple[Any, ...]:
+        """Several reductions in one loop nest."""
+
+        def value(term: Expr, over: tuple[Any, ...], other: Expr) -> tuple[Expr, ...]:
+            found = [self.reduce(self.rng.choice((term, other)), over) for _ in range(self.rng.randint(1, 2))]
+            return (*found, lw.argmax(other, over=over))
+
+        return self.reduced(name, value)
+
+    def reduced(self, name: str, value: Any) -> tuple[Any, ...]:
+        """A stage of tuples that reduces a load, or a second one, over one or two axes."""
+        a, b = self.source(), self.source()
+        shape = self.shape(self.rng.randint(1, 2))
+        over = tuple(
+            lw.reduce_axis(f"r{n}", self.rng.choice(SIZES)) for n in range(self.rng.choice((1, 1, 2)))
+        )
+        while prod(axis.extent for axis in over) * prod(shape) > MOST_TERMS:
+            over = over[:-1] or (lw.reduce_axis("r0", 7),)
+
+        def of_point(axes: Sequence[Expr]) -> tuple[Expr, ...]:
+            every = (*over, *axes)
+            parts: tuple[Expr, ...] = value(self.load(a, every), over, self.load(b, every))
+            return parts
+
+        return self.wanted(lw.compute(name, shape, self.function(len(shape), of_point)))
+
+    def wanted(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The parts of a stage, of which perhaps only the last is to be stored if nothing reads the others."""
+        if self.rng.random() < 0.3:
+            self.read |= {part.name for part in parts[:-1]}
+        return parts
 
     def reduce(self, term: Expr, over: tuple[Any, ...]) -> Expr:
         kind = self.rng.choice(("sum", "sum", "sum", "max", "min", "any", "all"))
