@@ -27,6 +27,7 @@ from loopwright.sched.language.expr import (
     same,
     walk,
 )
+from loopwright.sched.language.extents import known
 from loopwright.sched.lowering.affine import linear
 
 # What is compared, old with new, to keep the old: the reduction, and whether the old one stays where both are equal.
@@ -151,7 +152,7 @@ def _counts(index: Expr, axes: tuple[Axis, ...]) -> bool:
     for axis in reversed(axes):
         if axis.extent != 1:
             wanted[id(axis)] = step
-        step *= axis.extent
+        step *= known(axis.extent)
     found = {
         id(term): factor
         for term, factor in linear(_plain(index)).terms.values()
