@@ -14,7 +14,7 @@ from loopwright.sched.language.expr import Axis, Binary, Expr, Extent
 from loopwright.sched.language.extents import node
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.language.polynomial import at_most
-from loopwright.sched.lowering.affine import number, plus, simplify, times
+from loopwright.sched.lowering.affine import extreme, number, plus, simplify, times
 from loopwright.sched.lowering.bounds import Box, Span
 from loopwright.sched.lowering.prepare import Definition
 from loopwright.sched.scheduling.nest import Fuse, Loop, Split, StageNest
@@ -109,6 +109,13 @@ class Frame:
             return split.factor
         return max(1, min(split.factor, whole))
 
+    def first(self, split: Split, outer: Expr) -> Expr:
+        """Where a tile begins; one that would hang over is moved inward, where the split says so."""
+        whole, low = self.extent(split.parent), times(outer, self.factor(split))
+        if split.tail != "shift_inward" or isinstance(whole, Expr):
+            return low
+        return extreme("min", low, number(max(0, whole - self.factor(split))))
+
     def pads(self, split: Split) -> bool:
         """Whether a split rounds its axis up: accumulators are padded, but never the stores."""
         return split.tail == "pad" and self.phase != "post" and self._padded(split.parent)
@@ -143,8 +150,8 @@ class Frame:
                         self._part(relation, values, quotients)
                         pending = True
                 elif relation.parent not in values and relation.outer in values and relation.inner in values:
-                    scaled = times(values[relation.outer], self.factor(relation))
-                    values[relation.parent] = plus(scaled, values[relation.inner])
+                    first = self.first(relation, values[relation.outer])
+                    values[relation.parent] = plus(first, values[relation.inner])
                     pending = True
         return replace(self, values=values, quotients=quotients)
 
@@ -198,7 +205,7 @@ class Frame:
         if (
             split.parent in self.parts
             or split.parent in self.values
-            or split.tail == "guard"
+            or split.tail in ("guard", "shift_inward")
             or self.pads(split)
         ):
             return False

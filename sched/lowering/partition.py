@@ -39,7 +39,10 @@ from loopwright.sched.lowering.stmt import (
 
 # How much code a program may become: so many times what it was, or so many nodes of expressions if that is more.
 GROWTH, ROOM = 3, 2000
+# Nodes of expressions beside which a question is no cost.
+LITTLE = 300
 EDGE = "edge"
+LANES, WRITTEN_OUT = ("vectorize",), ("vectorize", "unroll")
 NOTHING = Seq(())
 Piece = tuple[int, int, str]  # the first iteration, the one after the last, and the part it is
 
@@ -165,7 +168,7 @@ class _Partition:
 def _steady(var: Axis, body: Stmt, counts: bool) -> Region:
     """The iterations of a loop in which most is decided. ``counts``: whether questions outside inner loops count too."""
     region = Region(var)
-    _narrow(region, body, counts)
+    _narrow(region, body, counts, not _loops(body, WRITTEN_OUT))
     inner = {id(s.var) for s in walk_statements(body) if isinstance(s, (For, Let))}
     region.open = {
         key: term for key, term in region.open.items() if not any(id(e) in inner for e in walk(term))
@@ -179,37 +182,39 @@ def _ranges(region: Region, extent: int) -> list[Piece]:
     return [(first, stop, part) for first, stop, part in ranges if first < stop]
 
 
-def _narrow(region: Region, s: Stmt, counts: bool) -> None:
+def _narrow(region: Region, s: Stmt, counts: bool, innermost: bool) -> None:
     match s:
         case Store() | Bind() | Microkernel():
             region.narrowing = counts
             for question in _asked_here(s):
                 region.decided(question)
         case For():
-            _narrow(region, s.body, True)
+            _narrow(region, s.body, True, innermost or not _loops(s.body, WRITTEN_OUT))
         case Let():
-            _narrow(region, s.body, counts)
+            _narrow(region, s.body, counts, innermost)
         case Seq():
             for part in s.body:
-                _narrow(region, part, counts)
+                _narrow(region, part, counts, innermost)
         case If():
-            region.narrowing = counts and _is_innermost(s)
+            # Asking costs nothing around a loop, or much code; around a little that is written out in an innermost loop it does.
+            little = innermost and _size(s) <= LITTLE
+            region.narrowing = counts and not _loops(s, WRITTEN_OUT if little else LANES)
             cond = region.decided(s.cond)
             if not isinstance(cond, Const) or cond.value:
-                _narrow(region, s.then, counts)
+                _narrow(region, s.then, counts, innermost)
             if s.otherwise is not None and not (isinstance(cond, Const) and cond.value):
-                _narrow(region, s.otherwise, counts)
+                _narrow(region, s.otherwise, counts, innermost)
 
 
-def _is_innermost(s: If) -> bool:
-    """Whether there is no loop but that over vector lanes in a condition."""
-    return not any(isinstance(inner, For) and inner.kind != "vectorize" for inner in walk_statements(s))
+def _loops(s: Stmt, but: tuple[str, ...]) -> bool:
+    """Whether there are loops in a statement, not counting those of the kinds ``but``."""
+    return any(isinstance(inner, For) and inner.kind not in but for inner in walk_statements(s))
 
 
 def _questions(s: Stmt) -> Iterator[Expr]:
     """What is asked in innermost loops."""
     for inner in walk_statements(s):
-        if isinstance(inner, If) and _is_innermost(inner):
+        if isinstance(inner, If) and not _loops(inner, WRITTEN_OUT):
             yield inner.cond
         yield from _asked_here(inner)
 
@@ -294,7 +299,12 @@ def _folded_if(s: If, cond: Expr, values: Values, part: str) -> Stmt:
         taken = s.then if cond.value else s.otherwise
         return NOTHING if taken is None else _folded(taken, values, part)
     otherwise = None if s.otherwise is None else _folded(s.otherwise, values, part)
-    return If(cond, _folded(s.then, values, part), otherwise)
+    then = _folded(s.then, values, part)
+    return (
+        NOTHING
+        if _is_nothing(then) and (otherwise is None or _is_nothing(otherwise))
+        else If(cond, then, otherwise)
+    )
 
 
 def _below(number: int, extent: Extent) -> bool:

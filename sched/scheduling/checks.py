@@ -17,7 +17,7 @@ from loopwright.sched.scheduling.address import no_loop, shown
 from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, Split, StageNest
 from loopwright.sched.scheduling.placement import inlined_size, readers
 
-TAILS = ("auto", "guard", "peel", "pad")
+TAILS = ("auto", "guard", "peel", "pad", "shift_inward")
 SCOPES = ("global", "local", "shared")
 MOST_LANES = 1024
 MOST_COPIES = 4096

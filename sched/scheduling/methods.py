@@ -42,8 +42,9 @@ class DirectiveMethods:
             names: of the outer and the inner loop: ``("io", "ii")``.
             factor: length of the inner loop, at least 1; larger than the loop means one tile.
             tail: what the last tile does where the factor does not divide. ``"guard"``: a condition in the loop;
-                ``"peel"``: a loop of its own; ``"pad"``: the loop is rounded up and its data padded; ``"auto"``: no
-                condition in the steady state.
+                ``"peel"``: a loop of its own; ``"pad"``: the loop is rounded up and its data padded;
+                ``"shift_inward"``: it is moved inward, and computes some elements again; ``"auto"``: no condition in
+                the steady state. See docs/tails.md.
         """
         return self._add("split", loop=loop, names=names, factor=factor, tail=tail)
 

@@ -13,7 +13,7 @@ from loopwright.sched.language.stage import Input, Stage, Tensor, origin
 from loopwright.sched.language.workload import Workload, producers
 
 Kind = Literal["serial", "parallel", "vectorize", "unroll", "tensorize"]
-Tail = Literal["auto", "guard", "peel", "pad"]
+Tail = Literal["auto", "guard", "peel", "pad", "shift_inward"]
 Scope = Literal["global", "local", "shared"]
 
 

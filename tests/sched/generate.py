@@ -18,7 +18,7 @@ T = TypeVar("T")
 Choose = Callable[[Sequence[Any]], Any]
 
 FACTORS = (2, 3, 4, 5, 8, 16, 1, 40)
-TAILS = ("auto", "auto", "guard", "peel", "pad")
+TAILS = ("auto", "auto", "guard", "peel", "pad", "shift_inward")
 KINDS = (
     "split", "split", "split", "tile", "fuse", "fuse", "reorder", "reorder", "vectorize", "vectorize", "parallel", "unroll",
     "compute_at", "compute_at", "compute_at", "reverse_compute_at", "reverse_compute_at", "compute_inline", "compute_root",

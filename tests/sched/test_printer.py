@@ -57,6 +57,17 @@ NESTS: dict[str, Callable[[], Schedule]] = {
         .vectorize("bx.x", 16)
         .parallel("by.yo")
     ),
+    "tails": lambda: (
+        chain(30, 350)
+        .schedule()
+        .compute_inline("b")
+        .split("c.i", ("io", "ii"), 8, "guard")
+        .split("c.j", ("jo", "ji"), 16, "shift_inward")
+        .vectorize("c.ji")
+        .split("d.i", ("io", "ii"), 8, "peel")
+        .split("d.j", ("jo", "ji"), 16, "pad")
+        .parallel("d.io")
+    ),
     "epilogue": lambda: (
         dense(37, 50, 20)
         .schedule()

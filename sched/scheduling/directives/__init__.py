@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loopwright.sched.errors import ScheduleError
+from loopwright.sched.scheduling.checks_tails import check_shifts
 from loopwright.sched.scheduling.directives.caching import cache_read, cache_write, clone
 from loopwright.sched.scheduling.directives.kinds import parallel, unroll, vectorize
 from loopwright.sched.scheduling.directives.layouts import transform_layout
@@ -115,7 +116,9 @@ class Directive:
         if not args.pop("when", True):
             return nests
         made = DIRECTIVES[self.kind](nests, **args)
-        check_intrinsics(f"{self.kind} {next(iter(args.values()))}", made)
+        where = f"{self.kind} {next(iter(args.values()))}"
+        check_intrinsics(where, made)
+        check_shifts(where, made)
         return made
 
     @property

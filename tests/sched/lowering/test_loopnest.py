@@ -51,9 +51,10 @@ def stencil(H: int, W: int) -> object:
 
 
 TAILS = ["guard", "peel", "pad", "auto"]
+ALL_TAILS = [*TAILS, "shift_inward"]
 
 
-@pytest.mark.parametrize("tail", TAILS)
+@pytest.mark.parametrize("tail", ALL_TAILS)
 @pytest.mark.parametrize("place", ["yo", "xo", "yi", "root", "inline"])
 def test_a_producer_is_right_wherever_it_is_computed(tail: str, place: str, rng: np.random.Generator) -> None:
     work = stencil(H=27, W=35)
