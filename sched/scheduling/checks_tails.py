@@ -21,9 +21,19 @@ def check_shifts(where: str, nests: Nests) -> None:
         for split in nest.relations:
             if isinstance(split, Split) and split.tail == "shift_inward":
                 tiles = leaves(nest, split.outer)
+                check_updated_once(where, nest, split)
                 check_terms_once(where, nest, split)
                 check_sums_whole(where, nest, tiles)
                 check_window_moves_on(where, nests, nest, tiles)
+
+
+def check_updated_once(where: str, nest: StageNest, split: Split) -> None:
+    """An update changes what is there, and must do so once."""
+    if nest.stage.updating is not None:
+        raise ScheduleError(
+            f"{where}: moved inward, the last tile of {nest.name}.{shown(split.parent)} would update some elements for a "
+            "second time;\ntail='peel' or 'guard' updates each once"
+        )
 
 
 def check_terms_once(where: str, nest: StageNest, split: Split) -> None:
