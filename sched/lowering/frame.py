@@ -112,9 +112,13 @@ class Frame:
     def first(self, split: Split, outer: Expr) -> Expr:
         """Where a tile begins; one that would hang over is moved inward, where the split says so."""
         whole, low = self.extent(split.parent), times(outer, self.factor(split))
-        if split.tail != "shift_inward" or isinstance(whole, Expr):
+        if not self.shifts(split) or isinstance(whole, Expr):
             return low
         return extreme("min", low, number(max(0, whole - self.factor(split))))
+
+    def shifts(self, split: Split) -> bool:
+        """Whether a split's last tile is moved inward; of a region whose length only a call knows, it is peeled."""
+        return split.tail == "shift_inward" and not isinstance(self.extent(split.parent), Expr)
 
     def pads(self, split: Split) -> bool:
         """Whether a split rounds its axis up: accumulators are padded, but never the stores."""
@@ -205,7 +209,8 @@ class Frame:
         if (
             split.parent in self.parts
             or split.parent in self.values
-            or split.tail in ("guard", "shift_inward")
+            or split.tail == "guard"
+            or self.shifts(split)
             or self.pads(split)
         ):
             return False
@@ -219,7 +224,7 @@ class Frame:
             if split.parent in self.values and split.parent not in before.values and not self.pads(split):
                 whole = self.extent(split.parent)
                 even = extents.surely(extents.remainder(whole, self.factor(split)), 0) and split.tail != "pad"
-                if split.parent in self.parts or even:
+                if split.parent in self.parts or even or self.shifts(split):
                     continue  # no tail, or a tail of its own; that the outer loop is in range, its own split sees to
                 if not _below(self.values[split.parent], whole):
                     found.append(Binary("lt", self.values[split.parent], node(whole), "bool"))
@@ -250,7 +255,7 @@ class Frame:
             return self._fused_span(relation, name)
         outer, inner = self.span(relation.outer), self.span(relation.inner)
         factor, whole = self.factor(relation), self.extent(name)
-        low = plus(times(outer.low, factor), inner.low)
+        low = plus(self.first(relation, outer.low), inner.low)
         extent = extents.plus(extents.times(extents.minus(outer.extent, 1), factor), inner.extent)
         reach = index_range(low)
         if reach is not None and reach[0] == reach[1]:

@@ -7,7 +7,9 @@ place, nor where it was overwritten in between. Every directive is followed by t
 from __future__ import annotations
 
 from loopwright.sched.errors import ScheduleError
+from loopwright.sched.language.expr import Expr
 from loopwright.sched.scheduling.address import shown
+from loopwright.sched.scheduling.checks import sizes
 from loopwright.sched.scheduling.nest import Loop, Nests, Split, StageNest
 from loopwright.sched.scheduling.windows import between, leaves
 
@@ -21,10 +23,21 @@ def check_shifts(where: str, nests: Nests) -> None:
         for split in nest.relations:
             if isinstance(split, Split) and split.tail == "shift_inward":
                 tiles = leaves(nest, split.outer)
+                check_length_known(where, nest, split)
                 check_updated_once(where, nest, split)
                 check_terms_once(where, nest, split)
                 check_sums_whole(where, nest, tiles)
                 check_window_moves_on(where, nests, nest, tiles)
+
+
+def check_length_known(where: str, nest: StageNest, split: Split) -> None:
+    """Only a loop that is known to be as long as a tile has room to move one inward."""
+    size = sizes(nest)[split.parent]
+    if isinstance(size, Expr):
+        raise ScheduleError(
+            f"{where}: only a call knows how long {nest.name}.{shown(split.parent)} is ({size}), and what is shorter than a tile "
+            "has no room to move it inward;\ntail='peel' leaves it in place"
+        )
 
 
 def check_updated_once(where: str, nest: StageNest, split: Split) -> None:

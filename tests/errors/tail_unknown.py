@@ -1,5 +1,5 @@
 # ScheduleError
-# split C.i: tail='clamp' is unknown; it is one of 'auto', 'guard', 'peel', 'pad'
+# split C.i: tail='clamp' is unknown; it is one of 'auto', 'guard', 'peel', 'pad', 'shift_inward'
 
 from tests.sched.workloads import matmul
 
