@@ -32,13 +32,8 @@ Results = ExprLike | tuple[ExprLike, ...]
 
 def reduction_axes(what: str, over: Over | None) -> tuple[Axis, ...]:
     """The axes that ``over=`` gives; refused unless they are reduction axes, and there is one."""
-    axes = (
-        (over,)
-        if isinstance(over, Axis)
-        else tuple(over or ())
-        if isinstance(over, (Iterable, type(None)))
-        else ()
-    )
+    given: Any = over if isinstance(over, Iterable) and not isinstance(over, Axis) else (over,)
+    axes: tuple[Axis, ...] = tuple(given)
     if not axes or not all(isinstance(axis, Axis) and axis.reduce for axis in axes):
         raise DefinitionError(f"{what}: over= takes reduction axes, such as k = lw.reduce_axis('k', K)")
     return axes
