@@ -14,7 +14,8 @@ _ARITHMETIC = frozenset(("add", "sub", "mul", "div", "floordiv", "mod", "min", "
 def operations(work: Workload) -> int:
     """The number of arithmetic operations of the formula: for a matrix multiplication, ``2 * M * N * K``.
 
-    A mathematical function counts as one, an index calculation as none, and a stage as often as it has elements.
+    A mathematical function counts as one, an index calculation as none, a stage as often as it has elements, an update as
+    often as it has points.
 
     >>> from loopwright.sched.language.builders import compute, input, reduce_axis, sum
     >>> from loopwright.sched.language.operator import operator
@@ -27,7 +28,8 @@ def operations(work: Workload) -> int:
     """
     total = 0
     for stage in work.stages:
-        points = prod(known_shape(stage.shape))
+        updates = stage.updating is not None
+        points = prod(known_shape(axis.extent for axis in (stage.all_axes if updates else stage.axes)))
         total += points * sum(map(_count, stage.bodies))
         if stage.reduce is not None:
             steps = prod(known_shape(axis.extent for axis in stage.reduce.axes))

@@ -10,12 +10,17 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from loopwright.sched import dtypes
-from loopwright.sched.language.expr import Axis, Binary, Expr, Load, Size, loads, same
-from loopwright.sched.language.interval import index_range, most
+from loopwright.sched.language import extents
+from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Extent, Load, Size, loads, same
+from loopwright.sched.language.interval import Range, index_range, most
+from loopwright.sched.language.nodes import LARGEST_SIZE
+from loopwright.sched.language.polynomial import at_most
 from loopwright.sched.language.stage import Stage, stage_exprs
 from loopwright.sched.lowering.affine import Linear, linear, minus
 from loopwright.sched.scheduling.nest import Split, StageNest
 
+# A comparison of an axis with a number: what is added to the number for the last value that passes.
+_LIMITS = {"gt": 1, "ge": 0, "lt": -1, "le": 0}
 # Operations that combine an old element with values in any order. Of floats too: as in a reduction, digits may differ.
 COMMUTING = ("add", "mul", "min", "max", "bitand", "bitor", "bitxor", "and", "or")
 
@@ -80,8 +85,9 @@ def conflict(stage: Stage, fixed: frozenset[Axis]) -> str | None:
     for load in (load for expr in stage_exprs(stage) for load in loads(expr)):
         if load.tensor is not update.base or _same_point(stage, load):
             continue
-        pairs = zip(written, load.indices, update.at, strict=True)
-        if not any(_apart(line, read, index, known) for line, read, index in pairs):
+        pairs = zip(load.indices, update.at, stage.shape, strict=True)
+        # An index that leaves the stage is held at its edge, where it may meet what is written.
+        if not any(_apart(read, index, known) and _stays(stage, read, size) for read, index, size in pairs):
             return f"one iteration may read with `{load}` what another one writes"
     return None
 
@@ -112,9 +118,42 @@ def _is_fixed(term: Expr, known: frozenset[Axis]) -> bool:
     return isinstance(term, Size) or (isinstance(term, Axis) and term in known)
 
 
-def _apart(line: Linear | None, read: Expr, written: Expr, known: frozenset[Axis]) -> bool:
+def _stays(stage: Stage, index: Expr, size: Extent) -> bool:
+    """Whether an index is inside its dimension at every point that runs."""
+    least = _bounds(stage)
+
+    def run(axis: Axis) -> Range:
+        low, high = least.get(axis, (0, most(axis.extent) - 1))
+        return max(0, low), min(most(axis.extent) - 1, high)
+
+    span = index_range(index, run)
+    inside = span is not None and not isinstance(size, Expr) and span[1] < size
+    low = (span is not None and span[0] >= 0) or at_most(0, index)
+    return low and (inside or at_most(index, extents.minus(size, 1)))
+
+
+def _bounds(stage: Stage) -> dict[Axis, Range]:
+    """What ``where`` says of single axes: the least and greatest values at which points run."""
+    assert stage.updating is not None
+    found: dict[Axis, Range] = {}
+    conditions = [] if stage.updating.where is None else [stage.updating.where]
+    while conditions:
+        condition = conditions.pop()
+        if not isinstance(condition, Binary):
+            continue
+        if condition.op == "and":
+            conditions += [condition.a, condition.b]
+        elif isinstance(condition.a, Axis) and isinstance(condition.b, Const) and condition.op in _LIMITS:
+            low, high = found.get(condition.a, (0, LARGEST_SIZE))
+            limit, below = int(condition.b.value), condition.op in ("lt", "le")
+            limit += _LIMITS[condition.op]
+            found[condition.a] = (low, min(high, limit)) if below else (max(low, limit), high)
+    return found
+
+
+def _apart(read: Expr, written: Expr, known: frozenset[Axis]) -> bool:
     """Whether an index that is read and one that is written always differ, by a fixed distance."""
-    other = _line(read)
+    line, other = _line(written), _line(read)
     if line is None or other is None:
         return False
     terms = [term for form in (line, other) for term, _ in form.terms.values()]

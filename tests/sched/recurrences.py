@@ -253,6 +253,28 @@ def best_of_each_numpy(key: Array, a: Array, keys: int) -> Array:
 
 
 @lw.operator
+def keyed_sums(R: int, N: int, keys: int) -> Any:
+    """One update reads what another has made, by way of a stage: running sums, and their sums by key."""
+    A, key = lw.input("A", (R, N)), lw.input("key", (N,), "int32")
+    t, u = lw.reduce_axis("t", N), lw.reduce_axis("u", N)
+    s = lw.compute("s", (R, N), lambda r, i: A[r, i])
+    s = s.update(lambda r: ((r, t), s[r, t] + s[r, t - 1]), over=t, where=t > 0)
+    half = lw.compute("half", (R, N), lambda r, i: s[r, i] * 0.5)
+    h = lw.compute("h", (R, keys), lambda r, k: 0.0)
+    h = h.update(lambda r: ((r, key[u]), h[r, key[u]] + half[r, u]), over=u, where=lambda r: r < u)
+    return lw.compute("out", (R, keys), lambda r, k: h[r, k] - 1)
+
+
+def keyed_sums_numpy(A: Array, key: Array, keys: int) -> Array:
+    out = np.full((len(A), keys), -1, np.float32)
+    for r, row in enumerate(np.cumsum(A, 1, dtype=np.float32) / 2):
+        for u, k in enumerate(key):
+            if r < u and 0 <= k < keys:
+                out[r, k] += row[u]
+    return out
+
+
+@lw.operator
 def rotations(N: int, M: int) -> Any:
     """Pairs that change places at each step: both are computed from the old ones."""
     x = lw.input("x", (M,))
@@ -272,6 +294,7 @@ def rotations_numpy(x: Array, N: int) -> Array:
 
 CASES: dict[str, Case] = {
     "best of each": Case(lambda: best_of_each(21, 4), lambda key, a: best_of_each_numpy(key, a, 4)),
+    "keyed sums": Case(lambda: keyed_sums(5, 9, 4), lambda a, key: keyed_sums_numpy(a, key, 4)),
     "rotations": Case(lambda: rotations(7, 13), lambda x: rotations_numpy(x, 7)),
     "histogram": Case(lambda: histogram(7, 9, 5), lambda img: histogram_numpy(img, 5)),
     "histogram uint8": Case(lambda: histogram(5, 4, 256, "uint8"), lambda img: histogram_numpy(img, 256)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from tests.sched.recurrences import (
     edit_distance,
     filtered,
     histogram,
+    keyed_sums,
     life,
     product_and_scan,
     rotations,
@@ -120,6 +122,18 @@ LEGAL: dict[str, Callable[[], Schedule]] = {
     "scattered rows": lambda: (
         scatter_rows(9, 4, 11).schedule().vectorize("table.u0.j", 4).compute_at("table", "out.j")
     ),
+    "one updated stage inside the update of another": lambda: (
+        keyed_sums(5, 9, 4)
+        .schedule()
+        .compute_at("half", "h.u0.r")
+        .compute_at("s", "h.u0.r")
+        .vectorize("half.i", 4)
+        .compute_at("h", "out.r")
+        .parallel("out.r")
+    ),
+    "all in the domain of the last": lambda: (
+        keyed_sums(5, 9, 4).schedule().compute_inline("half").compute_at("s", "h.u0.u").reorder("s.u0", "t r")
+    ),
     "tuples, their domain split and their lanes apart": lambda: (
         rotations(7, 13)
         .schedule()
@@ -166,6 +180,25 @@ def test_what_an_update_scatters_over_is_computed_whole() -> None:
     schedule = scatter_rows(9, 4, 11).schedule().compute_at("table", "out.i")
     assert "buffer table: float32[4, 1] global" in str(schedule)
     check_kernel(schedule.work, lw.build(schedule.work, target="cpu", schedule=schedule))
+
+
+def test_an_element_held_at_the_edge_may_meet_what_is_written() -> None:
+    """Reads of another step are apart from what a step writes, but not where an index is clamped into the stage."""
+
+    @lw.operator
+    def ahead(T: int, N: int, first: int) -> Any:
+        t, i = lw.reduce_axis("t", T), lw.reduce_axis("i", N)
+        s = lw.compute("s", (T, N), lambda n, x: n * N + x)
+
+        def step() -> Any:
+            return (t, i), lw.select(i % 2 == 0, s[t + first, lw.max(i - 1, 0)], s[t, i])
+
+        return s.update(step, over=(t, i), where=t < T - 1)
+
+    inside = ahead(5, 6, 1).schedule().parallel("s.u0.i")
+    check_kernel(inside.work, lw.build(inside.work, target="cpu", schedule=inside))
+    with pytest.raises(lw.ScheduleError, match="may read"):
+        ahead(5, 6, 2).schedule().parallel("s.u0.i")
 
 
 def test_every_update_of_a_chain_has_loops_of_its_own() -> None:
