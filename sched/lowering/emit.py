@@ -34,6 +34,7 @@ from loopwright.sched.lowering import floats, integers, narrow, stmt
 from loopwright.sched.lowering.affine import number, plus, simplify, times
 from loopwright.sched.lowering.microcode import microcode
 from loopwright.sched.lowering.ranges import Ranges
+from loopwright.sched.lowering.rejoin import rejoined
 from loopwright.sched.lowering.sharing import repeated
 
 KINDS = {
@@ -77,6 +78,7 @@ class _Emitter:
         # With symbolic sizes all places are computed in 64 bits: loop variables are, and these are the same as 32-bit values.
         self.sizes: dict[str, Any] = {}
         self.places: dict[int, Any] = {}
+        self.halves: dict[Axis, Expr] = {}
         # Of the expression at work: the nodes that occur several times, and what those computed so far are.
         self.repeated: set[int] = set()
         self.known: dict[int, Any] = {}
@@ -105,7 +107,8 @@ class _Emitter:
 
     def element(self, buffer: stmt.Buffer, indices: tuple[Expr, ...]) -> tuple[Any, list[Any]]:
         """The TensorIR buffer and the place in it of one element."""
-        return self.buffers[id(buffer)], [self.index(flat(buffer, indices))]
+        place = flat(buffer, indices)
+        return self.buffers[id(buffer)], [self.index(rejoined(place, self.halves) if self.halves else place)]
 
     def extent(self, extent: Extent) -> Any:
         """An extent in TensorIR."""
@@ -170,6 +173,8 @@ class _Emitter:
             case stmt.Let():
                 self.values[id(s.var)] = self.whole(s.value)
                 self.places[id(s.var)] = self.index(s.value)
+                if self.sizes:
+                    self.halves[s.var] = s.value
                 return self.statement(s.body)
             case stmt.Bind():
                 bound = tirx.Var(s.var.name, _computed(s.var.dtype))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil, prod
 
 from loopwright.sched import dtypes
@@ -21,9 +22,11 @@ from loopwright.sched.scheduling.schedule import Schedule
 WORTH_SHARING = 20_000
 # A reduction of so many steps is done in blocks, that what is packed for it stays in the cache.
 LONG, BLOCK = 1024, 256
+# Vectors of a row that are done together where the length of rows is symbolic.
+RUN = 32
 
 
-def default_schedule(work: Workload, target: Target) -> Schedule:
+def default_schedule(work: Workload, target: Target, run: int = 1) -> Schedule:
     """A schedule for ``work``, from its structure and the target's registers and caches.
 
     >>> from loopwright import ops
@@ -33,7 +36,7 @@ def default_schedule(work: Workload, target: Target) -> Schedule:
     {}
     """
     if work.sizes:
-        return as_for(work, typical(work), lambda known: default_schedule(known, target))
+        return as_for(work, typical(work), lambda numbered: default_schedule(numbered, target, RUN))
     if any(known(axis.extent) == 0 for stage in work.stages for axis in stage.all_axes):
         return work.schedule()
     schedule = inline_all(work.schedule())
@@ -42,7 +45,7 @@ def default_schedule(work: Workload, target: Target) -> Schedule:
         nest = schedule.nests.stages[stage.name]
         if nest.place.kind == "inline" or stage.name in finished:
             continue
-        schedule = schedule_stage(schedule, stage.name, target)
+        schedule = schedule_stage(schedule, stage.name, target, run)
         for follower in followers(schedule.nests, stage.name):
             inside = finish_inside(schedule, follower, stage.name)
             if inside is not schedule:
@@ -51,7 +54,7 @@ def default_schedule(work: Workload, target: Target) -> Schedule:
     return schedule
 
 
-def schedule_stage(schedule: Schedule, name: str, target: Target) -> Schedule:
+def schedule_stage(schedule: Schedule, name: str, target: Target, run: int = 1) -> Schedule:
     """Schedule one stage by the recipe its structure asks for; as it is, if the recipe's directives are refused."""
     nest = schedule.nests.stages[name]
     if nest.stage.updating is not None:
@@ -65,7 +68,7 @@ def schedule_stage(schedule: Schedule, name: str, target: Target) -> Schedule:
             return gemm(schedule, roles, gemm_plan(roles, target))
         if roles.reduce:
             return reduction(schedule, roles, reduction_plan(roles, target))
-        return elementwise(schedule, roles, elementwise_plan(roles, target))
+        return elementwise(schedule, roles, replace(elementwise_plan(roles, target), run=run))
     except ScheduleError:
         return schedule
 

@@ -21,12 +21,15 @@ class SimplePlan:
         copies: vectors (or, without a vector axis, rows) that are written out side by side.
         unroll: reduction steps written out.
         parallel: share the outermost loop out over the cores.
+        run: vectors that are one iteration of a loop fused over rows. Where only a call knows how long a row is, each iteration
+            starts with a division.
     """
 
     lanes: Number = 16
     copies: Number = 1
     unroll: Number = 1
     parallel: bool = True
+    run: Number = 1
 
 
 def elementwise(schedule: Schedule, roles: Roles, plan: SimplePlan) -> Schedule:
@@ -49,6 +52,9 @@ def elementwise(schedule: Schedule, roles: Roles, plan: SimplePlan) -> Schedule:
     if plan.copies != 1:
         (vectors, copies), whole = names.pair(last, "c", "u"), vectors
         s = s.split(f"{stage}.{whole}", (vectors, copies), plan.copies)
+    if plan.run != 1 and outer:
+        (vectors, within), whole = names.pair(last, "r", "n"), vectors
+        s = s.split(f"{stage}.{whole}", (vectors, within), plan.run, "guard")
     s, outermost = _fuse_all(s, stage, names, [*outer, vectors])
     s = s.vectorize(f"{stage}.{lane}")
     if copies:
