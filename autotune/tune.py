@@ -6,7 +6,7 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from loopwright.autotune.events import Finished, Progress, Started, silent
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.measure.bench import Bench
 from loopwright.autotune.measure.task import Limits
+from loopwright.autotune.numbers import filed, measured_at
 from loopwright.autotune.result import TuneResult, least
 from loopwright.autotune.search.anneal import AnnealSearch
 from loopwright.autotune.search.random import RandomSearch
@@ -40,6 +41,7 @@ def tune(
     more: int | None = None,
     minutes: float | None = None,
     space: Space | None = None,
+    at: Mapping[str, int] | None = None,
     log: LogLike | None = None,
     seed: int = 0,
     progress: Progress | None = None,
@@ -57,6 +59,7 @@ def tune(
         more: this many trials, whatever the log has.
         minutes: go on for so long; with ``trials`` or ``more``, until the first of the two is reached.
         space: a schedule with knobs, or several; by default the space follows from the structure of ``work``.
+        at: numbers for symbolic sizes, to measure at: ``at={"n": 512}``. The best schedule goes into the log for all sizes.
         log: the tuning log, made if it is not there. Without one, records go to a file that is deleted at the end.
         seed: decides all random choices: the same seed and the same measurements give the same choices.
         progress: a function that takes the events of ``loopwright.autotune.events``.
@@ -78,6 +81,7 @@ def tune(
         print(result)
     """
     check_workload(work)
+    whole, work = work, measured_at(work, at)
     check_numbers(trials, more, minutes, seed)
     check_search(search)
     check_hooks(progress, limits, worker_command)
@@ -96,6 +100,8 @@ def tune(
             with Bench(limits, worker_command, parsed, seed) as bench:
                 _run(session, bench, Budget(wanted, until, start))
         result = result_of(session, opened, time.monotonic() - start)
+        if at is not None:
+            result = filed(whole, at, result, opened, parsed)
     told(Finished(str(work), result))
     return result
 

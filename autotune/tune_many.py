@@ -12,6 +12,7 @@ from loopwright.autotune.events import Finished, Progress, Started, silent
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.measure.bench import Bench
 from loopwright.autotune.measure.task import Limits
+from loopwright.autotune.numbers import measured_at
 from loopwright.autotune.result import TuneResult
 from loopwright.autotune.session import Session
 from loopwright.autotune.tune import (
@@ -98,6 +99,7 @@ def tune_many(
         raise TuneError("there are no workloads to tune")
     for item in parts_of:
         check_workload(item.workload)
+        measured_at(item.workload, None)
         if not item.weight > 0:
             raise TuneError(f"{item.name}: the weight is {item.weight!r}; a positive number is expected")
     check_numbers(trials, more, minutes, seed)

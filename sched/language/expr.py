@@ -327,7 +327,7 @@ def _structure(expr: Expr, bound: dict[Axis, Hashable]) -> Hashable:
         case Axis():
             own = (bound.get(expr, id(expr)),)
         case Size():
-            own = (expr.name,)
+            own = (expr.name, expr.at_least, expr.at_most, expr.multiple_of)
         case Load():
             own = (id(expr.tensor), expr.part)
         case Result() | Item():

@@ -7,10 +7,11 @@ cannot be decided for all sizes is written out (``min(8, n)``), or answered with
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from operator import index
 
 from loopwright.sched.errors import DefinitionError
-from loopwright.sched.language.expr import Binary, Const, Expr, Size, walk
+from loopwright.sched.language.expr import Binary, Const, Expr, Size, structure, walk
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.language.nodes import LARGEST_SIZE, Extent
 from loopwright.sched.language.polynomial import at_most, expression, polynomial
@@ -88,8 +89,27 @@ def node(extent: Extent) -> Expr:
     return extent if isinstance(extent, Expr) else Const(extent, "int32")
 
 
+class _Key:
+    """An expression of sizes, equal to others of its form: lowering asks for the same few sums again and again."""
+
+    def __init__(self, extent: Extent) -> None:
+        self.expr = node(extent)
+        self.form = structure(self.expr)
+
+    def __hash__(self) -> int:
+        return hash(self.form)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self.form == other.form
+
+
+@lru_cache(maxsize=4096)
+def _normal_once(op: str, a: _Key, b: _Key) -> Extent:
+    return normal(Binary(op, a.expr, b.expr, "int32"))
+
+
 def _combined(op: str, a: Extent, b: Extent) -> Extent:
-    return normal(Binary(op, node(a), node(b), "int32"))
+    return _normal_once(op, _Key(a), _Key(b))
 
 
 def plus(a: Extent, b: Extent) -> Extent:

@@ -48,6 +48,9 @@ NESTS: dict[str, Callable[[], Schedule]] = {
     "quickstart": quickstart,
     "template": lambda: quickstart(lw.knob("i_tile", [4, 6, 8]), 8 * lw.knob("j_vectors", [2, 4])),
     "packed": packed,
+    "symbolic": lambda: tiled_matmul((lw.size("m"), 300, lw.size("k", multiple_of=8))).split(
+        "C.k", ("ko", "ki"), 8
+    ),
     "blur": lambda: (
         blur(270, 350)
         .schedule()
