@@ -33,6 +33,7 @@ from loopwright.sched.lowering.pieces import in_pieces, in_tail
 from loopwright.sched.lowering.prepare import definitions
 from loopwright.sched.lowering.reduction import Reduction
 from loopwright.sched.lowering.regions import Regions, own_box
+from loopwright.sched.lowering.starting import start_in, started_by
 from loopwright.sched.lowering.stmt import (
     Alloc,
     Buffer,
@@ -93,6 +94,7 @@ class Builder:
             for load in loads(expr)
         }
         self.tensorized = Tensorized()
+        self.started: dict[str, tuple[Extent, ...]] = {}
         self.windows: dict[str, Window] = {}
         self.sliding: dict[str, Sliding] = {}
 
@@ -108,7 +110,9 @@ class Builder:
         ]
         self.tensorized.check(self.nests)
         sizes = tuple(sizes_in(d for t in self.nests.inputs for d in t.shape if isinstance(d, Size)))
-        return Program(name, inputs, tuple(outputs.values()), seq(*made, *body), self.sliding, sizes)
+        return Program(
+            name, inputs, tuple(outputs.values()), seq(*made, *body), self.sliding, sizes, self.started
+        )
 
     def _outputs(self) -> dict[tuple[str, int], Buffer]:
         """The output arrays, by stage and part."""
@@ -164,6 +168,9 @@ class Builder:
     def make_storage(self, frame: Frame, box: Box, folds: Mapping[int, int] | None = None) -> Stmt:
         """New storage for ``box`` of the frame's stage, folded in the dimensions ``folds``."""
         name, stage = frame.nest.name, frame.nest.stage
+        reduction = started_by(self, name)
+        if reduction is not None:
+            return start_in(self, reduction, name, box)
         lone = len(stage.bodies) == 1
         kept = [lone or self._is_read(name, part) for part in range(len(stage.bodies))]
         self._keep(name, stored_in(frame, box, kept, folds or {}))

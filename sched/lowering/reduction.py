@@ -9,7 +9,7 @@ keeps in registers once the loops over it are unrolled and vectorized.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -81,6 +81,11 @@ class Reduction:
         assert reduce is not None
         self.reduce = reduce
         self.inner = [loop for loop in self.loops[position:] if not loop.reduce]
+        self.started = frame.nest.name in builder.started
+        if self.started:
+            # What was stored at the start is accumulated on: the result is already combined with it.
+            plain = replace(frame.definition, bodies=(Result(reduce.dtype),))
+            self.frame = replace(frame, definition=plain)
 
     def statement(self) -> Stmt:
         """Set up, accumulate, finish."""
@@ -103,7 +108,7 @@ class Reduction:
 
     def _whole(self, frame: Frame, tile: Tile) -> Stmt:
         start = self._spatial(
-            frame.in_phase("init"), self.inner, lambda f: self._put(f, tile.elements(f), self._identities())
+            frame.in_phase("init"), self.inner, lambda f: self._put(f, tile.elements(f), self._start(f))
         )
         update = self._update(self.position, frame, tile)
         return seq(tile.allocated, start, update, self._finish(frame, tile))
@@ -146,8 +151,9 @@ class Reduction:
         part = frame.piece(name, times(var, size), size)
         return For(var, var.extent, "serial", self._in_pieces(part, dict(rest)), f"{frame.nest.name}.{name}")
 
-    def _identities(self) -> Sequence[Expr]:
-        return identities(self.reduce)
+    def _start(self, frame: Frame) -> Sequence[Expr]:
+        """What the accumulators start at."""
+        return self._elements(frame, None) if self.started else identities(self.reduce)
 
     def _finish(self, frame: Frame, tile: Tile) -> Stmt:
         """The stage's body on every result."""
@@ -163,12 +169,15 @@ class Reduction:
 
     def _in_place(self) -> Stmt:
         """A large tile of plain results: the stage's own buffer accumulates."""
+        update = self._update(self.position, self.frame, None)
+        if self.started:
+            return update
         start = self._spatial(
             self.frame.in_phase("init"),
             self.inner,
-            lambda f: self._put(f, self._elements(f, None), self._identities()),
+            lambda f: self._put(f, self._elements(f, None), self._start(f)),
         )
-        return seq(start, self._update(self.position, self.frame, None))
+        return seq(start, update)
 
     # --- the loops that accumulate ------------------------------------------------------------------------------
 

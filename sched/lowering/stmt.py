@@ -172,7 +172,8 @@ class Sliding:
 @dataclass(frozen=True, eq=False)
 class Program:
     """A whole kernel: its parameters (inputs, then outputs) and its body. ``sliding``: the stages that
-    are stored farther out than they are computed. ``sizes`` are known when it runs."""
+    are stored farther out than they are computed. ``started``: the reductions whose buffer another stage fills at the start,
+    with the size of the box that it fills at a time. ``sizes`` are known when it runs."""
 
     name: str
     inputs: tuple[Buffer, ...]
@@ -180,6 +181,7 @@ class Program:
     body: Stmt
     sliding: Mapping[str, Sliding] = field(default_factory=dict)
     sizes: tuple[Size, ...] = ()
+    started: Mapping[str, tuple[Extent, ...]] = field(default_factory=dict)
 
 
 def seq(*statements: Stmt | None) -> Stmt:

@@ -22,6 +22,37 @@ def check_of_reduction(where: str, nest: StageNest, loop: Loop) -> None:
     )
 
 
+def check_reduces(where: str, nest: StageNest) -> None:
+    """The stage has a reduction."""
+    if nest.stage.reduce is None:
+        raise ScheduleError(
+            f"{where}: {nest.name} has no reduction, so there is nothing to be set up before it"
+        )
+
+
+def check_not_decomposed(where: str, nest: StageNest) -> None:
+    """A reduction starts once."""
+    if nest.start is not None:
+        raise ScheduleError(f"{where}: {nest.name} starts from {nest.start} already")
+
+
+def check_own_loop(where: str, nest: StageNest, host: StageNest, loop: Loop) -> None:
+    """What a reduction starts at is stored in one of its own loops, outside those of the reduction."""
+    if host.name != nest.name:
+        raise ScheduleError(
+            f"{where}: {host.name}.{shown(loop.name)} is a loop of another stage; compute_at moves the new stage there"
+        )
+    names = [other.name for other in nest.loops]
+    first = next((n for n, other in enumerate(nest.loops) if other.reduce), len(names))
+    if names.index(loop.name) >= first:
+        outer = [f"{nest.name}.{shown(name)}" for name in names[:first]]
+        instead = f"choose {' or '.join(outer)}" if outer else "leave at= out, and it is at root"
+        raise ScheduleError(
+            f"{where}: {nest.name}.{shown(loop.name)} is not outside the loops of the reduction, which would start again and "
+            f"again; {instead}"
+        )
+
+
 def check_layout(where: str, nest: StageNest, order: Any) -> tuple[str, ...]:
     """A layout holds every loop over the elements once, and none of the reduction; returns it."""
     names = check_order(where, nest, order)

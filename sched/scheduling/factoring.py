@@ -1,6 +1,6 @@
-"""Taking a loop out of a reduction: the two stages that rfactor makes of one.
+"""Taking a reduction apart: the two stages that rfactor, or decompose_reduction, makes of one.
 
-The loop becomes an axis of a stage of partial results. If it was split off a reduction axis, or fused from several,
+For rfactor, the loop becomes an axis of a stage of partial results. If it was split off a reduction axis, or fused from several,
 what is left of these is reduced there, and the axes themselves are written in terms of the loops: ``k`` as ``ko*8 + ki``.
 Where a split does not divide, the terms beyond its axis are the identity.
 """
@@ -11,10 +11,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from loopwright.sched.language.expr import Axis, Expr, Extent, Load, Reduce, Result, Select, cast, substitute
+from loopwright.sched.language.expr import (
+    Axis,
+    Expr,
+    Extent,
+    Load,
+    Reduce,
+    Result,
+    Select,
+    cast,
+    rewrite,
+    substitute,
+)
 from loopwright.sched.language.extents import ceil_divided, larger, remainder, surely, times
 from loopwright.sched.language.stage import Stage
-from loopwright.sched.lowering.combine import identities
+from loopwright.sched.lowering.combine import combine, identities
 from loopwright.sched.scheduling.nest import Fuse, Split
 
 Relations = tuple[Split | Fuse, ...]
@@ -80,6 +91,22 @@ def _final(stage: Stage, partial: Stage, factor: Axis) -> Stage:
     over = Axis(factor.name, factor.extent, True)
     values = tuple(Load(partial, (*stage.axes, over), kind, n) for n, kind in enumerate(partial.dtypes))
     return replace(stage, reduce=replace(stage.reduce, values=values, axes=(over,)))
+
+
+@lru_cache(maxsize=1024)
+def decomposed(stage: Stage, name: str) -> tuple[Stage, Stage]:
+    """A stage ``name`` of what the reduction starts at, and the stage as it was, but that its results are combined with that."""
+    reduce = stage.reduce
+    assert reduce is not None
+    axes = tuple(Axis(axis.name, axis.extent) for axis in stage.axes)
+    start = Stage(name, axes, identities(reduce), None, reduce.dtypes)
+    old = tuple(Load(start, stage.axes, kind, part) for part, kind in enumerate(reduce.dtypes))
+    new = tuple(Result(kind, part) for part, kind in enumerate(reduce.dtypes))
+    reached = combine(reduce, old, new)
+    bodies = tuple(
+        rewrite(body, lambda e: reached[e.part] if isinstance(e, Result) else None) for body in stage.bodies
+    )
+    return start, replace(stage, bodies=bodies)
 
 
 class _Tree:

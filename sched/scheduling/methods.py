@@ -187,6 +187,10 @@ class DirectiveMethods:
         """Take a reduction loop out into a stage ``name`` of partial results, and reduce these; ``C_rf`` by default."""
         return self._add("rfactor", loop=loop, name=name)
 
+    def decompose_reduction(self, stage: Text, at: Text | None = None, name: Text | None = None) -> Schedule:
+        """Let the reduction of ``stage`` start from what a new stage ``name`` (``C_init``) stores, at root or at loop ``at``."""
+        return self._add("decompose_reduction", stage=stage, at=at, name=name)
+
     def tensorize(self, loop: Text, intrinsic: Text) -> Schedule:
         """Let an intrinsic, by its name, do what stands from ``loop`` inwards: ``tensorize("C.ji", "avx2.dot8x2.i16")``.
 

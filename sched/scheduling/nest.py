@@ -88,6 +88,7 @@ class StageNest:
     ``align`` (storage_align): how far apart the rows of the buffer lie.
     ``tensor`` (tensorize): from this loop inwards, an intrinsic of that name.
     ``stored`` (store_at): its buffer lives farther out than it is computed.
+    ``start`` (decompose_reduction): the stage that says what its reduction starts at.
     """
 
     stage: Stage
@@ -99,6 +100,7 @@ class StageNest:
     align: tuple[Align, ...] = ()
     tensor: tuple[str, str] | None = None
     stored: Stored | None = None
+    start: str | None = None
 
     @property
     def name(self) -> str:

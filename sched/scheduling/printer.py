@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loopwright.sched.language.expr import Expr, Extent, Load, Result, rewrite
@@ -18,10 +19,10 @@ from loopwright.sched.language.text import text
 from loopwright.sched.language.updates import Update
 from loopwright.sched.lowering.stmt import Alloc, walk_statements
 from loopwright.sched.lowering.update import inside
-from loopwright.sched.scheduling.address import OUTER, find_loop, loop_index, shown
+from loopwright.sched.scheduling.address import OUTER, loop_index, shown
 from loopwright.sched.scheduling.checks import sizes
-from loopwright.sched.scheduling.knobs import Derived, Knob
 from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, Split, StageNest
+from loopwright.sched.scheduling.openings import open_factors
 from loopwright.sched.scheduling.placement import all_reads, elementwise_map, read_outside
 from loopwright.sched.scheduling.windows import kept_in
 
@@ -84,7 +85,7 @@ class _Printer:
         from loopwright.sched.lowering.loopnest import build
 
         self.nests = schedule.nests
-        self.factors = dict(_open_factors(schedule))
+        self.factors = dict(open_factors(schedule))
         self.regions: dict[str, tuple[Extent, ...]] = {}
         self.steps: dict[str, tuple[Extent, ...] | None] = {}
         stored = {
@@ -93,6 +94,14 @@ class _Printer:
         }
         program = build(self.nests)
         self.sliding = program.sliding
+        self.starts: dict[str, str] = {}
+        for name, dims in program.started.items():
+            nest = self.nests.stages[name]
+            assert nest.start is not None
+            self.starts[nest.start] = name
+            self.regions[nest.start] = dims
+            plain = replace(nest.stage, bodies=(Result(nest.stage.dtype),))
+            self.nests = self.nests.with_stage(nest.with_(stage=plain))
         for statement in walk_statements(program.body):
             if isinstance(statement, Alloc) and statement.buffer.name in stored[statement.buffer.stage]:
                 self.regions.setdefault(statement.buffer.stage, statement.buffer.dims)
@@ -118,8 +127,7 @@ class _Printer:
             kept.insert(0, nest)
         kept += kept_in(self.nests, nest.name)
         for other in kept:
-            if self.nests.last(other.name) not in self.nests.outputs.values():
-                yield _line(depth, self.buffer(other))
+            yield from self.made(other, depth)
         for one in (nest, *self.nests.updates(nest.name)):
             yield from self.loops(one, 0, depth)
 
@@ -133,6 +141,15 @@ class _Printer:
     def outlives(self, nest: StageNest, host: StageNest) -> bool:
         """Whether a stage is stored beyond the loops of ``host``, since others read it."""
         return read_outside(self.nests, nest.name, host.name)
+
+    def made(self, nest: StageNest, depth: int) -> Iterator[str]:
+        """The line of a stage's buffer; that of a reduction stands before the stage that fills it at the start."""
+        early = {n: owner for n, owner in self.starts.items() if self.nests.stages[n].place.kind == "root"}
+        shown_here = self.nests.stages[early.get(nest.name, nest.name)]
+        array = self.nests.last(shown_here.name) in self.nests.outputs.values()
+        elsewhere = nest.start in early or (nest.name in self.starts and nest.name not in early)
+        if not elsewhere and not array:
+            yield _line(depth, self.buffer(shown_here))
 
     def buffer(self, nest: StageNest) -> str:
         """Where a stage's values are kept, as far as the caller does not give the array."""
@@ -303,7 +320,8 @@ class _Printer:
 
     def element(self, nest: StageNest) -> str:
         """The element of a stage that its loops are at."""
-        return f"{nest.name}[{', '.join(axis.name for axis in nest.stage.axes)}]"
+        name = self.starts.get(nest.name, nest.name)
+        return f"{name}[{', '.join(axis.name for axis in nest.stage.axes)}]"
 
     def accumulators(self, nest: StageNest) -> list[Expr]:
         """The elements that a reduction accumulates in: the stage's own, or with an epilogue those of other buffers."""
@@ -329,6 +347,7 @@ class _Printer:
             arrays = [a for a, writer in self.nests.outputs.items() if writer == nest.name]
             moved = [a for a in arrays if a != nest.stage.part_name(part_of[a])]
             note = f"  # the output{'s' if len(moved) > 1 else ''} {', '.join(moved)}" if moved else ""
+            note = "  # to start from" if nest.name in self.starts else note
             yield f"{self.element(nest)} = {_listed(nest.stage.bodies)}{note}"
             return
         places = self.accumulators(nest)
@@ -373,21 +392,3 @@ def _closed(content: str) -> str:
 
 def _line(depth: int, content: str) -> str:
     return "  " * depth + content
-
-
-def _open_factors(schedule: Schedule) -> Iterator[tuple[tuple[str, str], Knob | Derived]]:
-    """For splits whose factor is a knob: (stage, inner loop) -> the knob."""
-    nests = Nests.of(schedule.work)
-    for directive in schedule.directives:
-        full = directive.fill(schedule.witness)
-        if directive.kind in ("split", "vectorize") and not full.off:
-            stage, loop = find_loop(nests, full.get("loop"), directive.kind)
-            inner = full.get("names")[1] if directive.kind == "split" else f"{shown(loop.name)}.v"
-            factor = directive.get("factor" if directive.kind == "split" else "width")
-            if isinstance(factor, (Knob, Derived)):
-                yield (stage.name, inner), factor
-        if directive.kind == "tile":
-            for tile, filled_tile in zip(directive.get("tiles"), full.get("tiles"), strict=True):
-                if isinstance(tile[3], (Knob, Derived)):
-                    yield (full.get("stage"), filled_tile[2]), tile[3]
-        nests = full.applied(nests)

@@ -1,5 +1,5 @@
 # ScheduleError
-# rfactor hist.u0.y: hist.u0.y is no loop of a reduction, so there is nothing to take apart; hist.u0 has no reduction
+# rfactor hist.u0.y: hist.u0 is an update, and its iterations go on from one another, in the order written
 
 from tests.sched.recurrences import histogram
 

@@ -23,7 +23,7 @@ KINDS = (
     "split", "split", "split", "tile", "fuse", "fuse", "reorder", "reorder", "vectorize", "vectorize", "parallel", "unroll",
     "compute_at", "compute_at", "compute_at", "reverse_compute_at", "reverse_compute_at", "compute_inline", "compute_root",
     "cache_read", "cache_read", "cache_write", "clone", "transform_layout", "transform_layout", "rfactor", "rfactor",
-    "storage_align", "set_scope",
+    "storage_align", "set_scope", "decompose_reduction",
     "store_at", "store_root",
 )  # fmt: skip
 
@@ -106,6 +106,8 @@ def propose(
             dims = [axis.name for axis in nest.stage.axes] + _spatial(nest)
             factor = choose(FACTORS)
             return kind, ((nest.name, choose(dims or [""]), factor, choose(range(factor))), {})
+        case "decompose_reduction":
+            return kind, ((nest.name,), {"at": choose((None, loop)), "name": f"D{number}"})
         case "set_scope":
             return kind, ((nest.name, choose(("local", "global", "shared"))), {})
     return kind, ((nest.name,), {})

@@ -117,6 +117,22 @@ NESTS: dict[str, Callable[[], Schedule]] = {
         .compute_at("part", "C.j")
         .parallel("C.i")
     ),
+    "decomposed": lambda: (
+        dense_apart(30, 50, 20)
+        .schedule()
+        .split("acc.i", ("io", "ii"), 8)
+        .reorder("acc", "io k ii j")
+        .decompose_reduction("acc", at="acc.io")
+        .vectorize("acc_init.j", 8)
+        .compute_inline("biased")
+    ),
+    "decomposed at root": lambda: (
+        dense_apart(30, 50, 20)
+        .schedule()
+        .reorder("acc", "k i j")
+        .decompose_reduction("acc")
+        .compute_inline("biased")
+    ),
     "laid out": lambda: (
         matmul(500, 300, 200)
         .schedule()

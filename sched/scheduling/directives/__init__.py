@@ -20,7 +20,7 @@ from loopwright.sched.scheduling.directives.place import (
     compute_root,
     reverse_compute_at,
 )
-from loopwright.sched.scheduling.directives.reductions import rfactor
+from loopwright.sched.scheduling.directives.reductions import decompose_reduction, rfactor
 from loopwright.sched.scheduling.directives.storage import set_scope, storage_align
 from loopwright.sched.scheduling.directives.storing import store_at, store_root
 from loopwright.sched.scheduling.directives.tensor import check_intrinsics, tensorize
@@ -35,7 +35,7 @@ DIRECTIVES: dict[str, Callable[..., Nests]] = {
         compute_at, reverse_compute_at, compute_inline, compute_root,
         cache_read, cache_write, clone,
         transform_layout, set_scope, storage_align, store_at, store_root,
-        rfactor,
+        rfactor, decompose_reduction,
         tensorize,
     )
 }  # fmt: skip

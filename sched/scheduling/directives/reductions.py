@@ -1,16 +1,20 @@
-"""Directives that take a reduction apart: rfactor."""
+"""Directives that take a reduction apart: rfactor, decompose_reduction."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from loopwright.sched.language.expr import Result
 from loopwright.sched.scheduling import checks, checks_rewrite
-from loopwright.sched.scheduling.address import find_loop
+from loopwright.sched.scheduling.address import find_loop, find_stage
 from loopwright.sched.scheduling.checks_order import check_commutes
 from loopwright.sched.scheduling.checks_place import check_places
-from loopwright.sched.scheduling.factoring import factored
-from loopwright.sched.scheduling.nest import Loop, Nests, StageNest
+from loopwright.sched.scheduling.checks_update import check_not_update
+from loopwright.sched.scheduling.factoring import decomposed, factored
+from loopwright.sched.scheduling.nest import Loop, Nests, Place, StageNest
 from loopwright.sched.scheduling.placement import all_reads, reads
+
+ORDERED = "and its iterations go on from one another, in the order written"
 
 
 def rfactor(nests: Nests, loop: str, name: str | None = None) -> Nests:
@@ -39,6 +43,7 @@ def rfactor(nests: Nests, loop: str, name: str | None = None) -> Nests:
     """
     where = f"rfactor {loop}"
     nest, old = find_loop(nests, loop, where)
+    check_not_update(where, nest, ORDERED)
     checks_rewrite.check_of_reduction(where, nest, old)
     checks.check_serial(where, nest, old)
     check_commutes(where, nest)
@@ -76,3 +81,52 @@ def _serves_reduction(nests: Nests, nest: StageNest, host: StageNest) -> bool:
             found.add(name)
             needed += all_reads(nests, name)
     return nest.name in found
+
+
+def decompose_reduction(nests: Nests, stage: str, at: str | None = None, name: str | None = None) -> Nests:
+    """Let a reduction start from what a stage of its own has stored, to be scheduled apart.
+
+    Without it, a reduction sets its accumulators up at its outermost reduction loop, in loops like its own. The new stage
+    ``name`` (by default ``C_init``) has loops of its own, at root or at a loop ``at`` outside the reduction. It fills the
+    reduction's own buffer where that holds all of the stage, and the loop's iterations have a block of it each; otherwise a
+    buffer of its own, which the results are combined with. A reduction over nothing comes to what the new stage says.
+
+    Before::
+
+        for k in 200:
+            for i in 500:
+                for j in 300:
+                    C[i, j] += A[i, k] * B[k, j]  # at first: from 0
+
+    After ``decompose_reduction("C")``::
+
+        for i in 500:
+            for j in 300:
+                C[i, j] = 0                       # the stage C_init
+        for k in 200:
+            for i in 500:
+                for j in 300:
+                    C[i, j] += A[i, k] * B[k, j]
+    """
+    where = f"decompose_reduction {stage}"
+    nest = find_stage(nests, stage, where)
+    checks_rewrite.check_reduces(where, nest)
+    checks_rewrite.check_not_decomposed(where, nest)
+    name = f"{stage}_init" if name is None else name
+    checks.check_new_stage(where, nests, name)
+    place = nest.place
+    if at is not None:
+        host, loop = find_loop(nests, at, where)
+        checks_rewrite.check_own_loop(where, nest, host, loop)
+        place = Place("at", host.name, loop.name)
+    start, final = decomposed(nest.stage, name)
+    plain = isinstance(nest.stage.body, Result) and len(nest.stage.bodies) == len(start.bodies) == 1
+    stages: dict[str, StageNest] = {}
+    for other in nests.stages.values():
+        if other is nest:
+            stages[name] = StageNest(start, tuple(Loop(axis.name) for axis in start.axes), place=place)
+            other = nest.with_(stage=final, start=name if plain else None)
+        stages[other.name] = other
+    result = replace(nests, stages=stages)
+    check_places(where, result)
+    return result
