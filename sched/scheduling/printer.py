@@ -161,7 +161,9 @@ class _Printer:
         names = nest.layout or tuple(axis.name for axis in nest.stage.axes)
         steps = dict(zip(names, self.steps.get(nest.name) or (), strict=False))
         rows = "".join(
-            f", a step of {shown(a.dimension)} is {steps[a.dimension]} elements" for a in nest.align
+            f", a step of {shown(a.dimension)} is {steps[a.dimension]} elements"
+            for a in nest.align
+            if a.dimension in steps  # a stage of which nothing is computed has no buffer
         )
         return f"buffer {nest.name}: {kinds}{dims} {nest.scope}{layout}{rolling}{rows}"
 

@@ -23,10 +23,21 @@ from loopwright.sched.language.workload import Workload
 from loopwright.sched.reference import Expected, random_inputs
 from loopwright.sched.scheduling.schedule import Schedule
 from tests.fuzz.moves import MOVES, Moves
+from tests.fuzz.tiles import register_tile
 from tests.fuzz.works import random_work
 from tests.sched.generate import propose
 
-MOST_DIRECTIVES = 12
+MOST_DIRECTIVES = 16
+# What there is seldom an opportunity for is drawn the more often.
+RARE = {
+    "reverse_compute_at": 8,
+    "compute_root": 3,
+    "compute_inline": 3,
+    "compute_at": 4,
+    "store_at": 6,
+    "store_root": 6,
+}
+TILED = 0.25  # the share of schedules that begin with a tile for the registers
 WILD = 0.2  # the share of directives with arguments drawn blindly
 CASE_SECONDS = 60  # a case that takes longer hangs
 
@@ -68,7 +79,11 @@ def hunt(numbers: Iterable[int]) -> Tally:
     for number in numbers:
         tally.cases += 1
         work = random_work(number)
-        schedule = random_schedule(work, Random(number), tally)
+        try:
+            schedule = random_schedule(work, Random(number), tally)
+        except Exception as error:  # a directive is refused by a ScheduleError, or accepted
+            tally.failures.append(f"case {number}: {type(error).__name__} while it was written: {error}")
+            continue
         wrong = failure(work, schedule, number)
         if wrong is not None:
             tally.failures.append(report(number, work, smaller(work, schedule, number), wrong))
@@ -76,14 +91,19 @@ def hunt(numbers: Iterable[int]) -> Tally:
 
 
 def random_schedule(work: Workload, rng: Random, tally: Tally) -> Schedule:
-    """Up to a dozen directives, most of them drawn to be legal; those that are refused are left out."""
+    """Up to sixteen directives, most of them drawn to be legal; those that are refused are left out."""
     schedule = work.schedule()
+    if rng.random() < TILED:
+        for call in register_tile(schedule, rng):
+            tally.drawn[call.kind] += 1
+            schedule = call.on(schedule)
+            tally.accepted[call.kind] += 1
     for number in range(rng.randint(0, MOST_DIRECTIVES)):
         wild = rng.random() < WILD
         if wild:
             kind, (args, options) = propose(schedule, rng.choice, number)
         else:
-            kind = rng.choice(list(MOVES))
+            kind = rng.choices(list(MOVES), [RARE.get(kind, 1) for kind in MOVES])[0]
             call = Moves(schedule, rng, number).draw(kind)
             if call is None:
                 continue

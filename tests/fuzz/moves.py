@@ -61,6 +61,13 @@ class Moves:
         held = self.hosted(nest) | set(nest.layout or ())
         return [loop for loop in nest.loops if loop.kind == "serial" and loop.name not in held]
 
+    def plain(self, nest: StageNest) -> bool:
+        """Whether a stage is neither updated nor an update."""
+        bases = [
+            n.stage.updating.base.name for n in self.nests.stages.values() if n.stage.updating is not None
+        ]
+        return nest.stage.updating is None and nest.name not in bases
+
     def some(self, options: list[Any]) -> Any:
         return self.rng.choice(options) if options else None
 
@@ -164,7 +171,7 @@ class Moves:
             if len(readers) != 1 or nest.name in self.nests.outputs.values() or self.hosted(nest):
                 continue
             host = readers[0]
-            if nest.place.kind == "root" and host.name != nest.name:
+            if nest.place.kind == "root" and self.plain(nest) and host.stage.updating is None:
                 inner = any(x.kind == "parallel" for x in nest.loops)
                 for loop in _outside_vectors(host):
                     if not (inner and (self.parallel_around(host))):
@@ -186,6 +193,8 @@ class Moves:
             host = read[0]
             if host.place.kind != "root" or nest.place.kind != "root" or self.parallel_around(nest):
                 continue
+            if not (self.plain(host) and self.plain(nest)):
+                continue
             if elementwise_map(self.nests, nest.stage, host.name) is None:
                 continue
             for n, loop in enumerate(_outside_vectors(host)):
@@ -203,6 +212,7 @@ class Moves:
             nest
             for nest in self.stages()
             if nest.stage.reduce is None
+            and self.plain(nest)
             and not nest.relations
             and nest.place.kind == "root"
             and nest.name not in self.nests.outputs.values()
@@ -213,6 +223,31 @@ class Moves:
         ]
         nest = self.some(plain)
         return None if nest is None else Call("compute_inline", (nest.name,), {})
+
+    def store_at(self) -> Call | None:
+        options = []
+        for nest in self.stages():
+            if nest.place.kind != "at":
+                continue
+            host = self.nests.stages[nest.place.stage]
+            at = [loop.name for loop in host.loops].index(nest.place.loop)
+            for n, loop in enumerate(host.loops[:at]):
+                between = host.loops[n + 1 : at + 1]
+                if all(x.kind == "serial" and not x.reduce for x in between):
+                    options.append((nest, host, loop))
+        found = self.some(options)
+        return None if found is None else Call("store_at", (found[0].name, self.at(found[1], found[2])), {})
+
+    def store_root(self) -> Call | None:
+        options = []
+        for nest in self.stages():
+            if nest.place.kind == "at" and self.nests.stages[nest.place.stage].place.kind == "root":
+                host = self.nests.stages[nest.place.stage]
+                at = [loop.name for loop in host.loops].index(nest.place.loop)
+                if all(x.kind == "serial" and not x.reduce for x in host.loops[: at + 1]):
+                    options.append(nest)
+        nest = self.some(options)
+        return None if nest is None else Call("store_root", (nest.name,), {})
 
     def compute_root(self) -> Call | None:
         placed = [n for n in self.nests.stages.values() if n.place.kind == "at"]
@@ -248,7 +283,9 @@ class Moves:
 
     def cache_write(self) -> Call | None:
         plain = [
-            n for n in self.stages() if n.layout is None and n.place.kind == "root" and not self.hosted(n)
+            n
+            for n in self.stages()
+            if n.layout is None and n.place.kind == "root" and not self.hosted(n) and self.plain(n)
         ]
         nest = self.some(plain)
         if nest is None:
@@ -257,11 +294,61 @@ class Moves:
             "cache_write", (nest.name, self.rng.choice(("local", "global"))), {"name": f"W{self.number}"}
         )
 
+    def clone(self) -> Call | None:
+        options = [
+            (nest, reader)
+            for nest in self.stages()
+            for reader in self.stages()
+            if nest.name in self._direct(reader)
+            and reader.place.kind == nest.place.kind == "root"
+            and self.plain(nest)
+            and self.plain(reader)
+        ]
+        found = self.some(options)
+        if found is None:
+            return None
+        return Call("clone", (found[0].name, [found[1].name]), {"name": f"K{self.number}"})
+
+    def set_scope(self) -> Call | None:
+        inside = [n for n in self.stages() if n.name not in self.nests.outputs.values() and self.plain(n)]
+        nest = self.some(inside)
+        return (
+            None if nest is None else Call("set_scope", (nest.name, self.rng.choice(("local", "global"))), {})
+        )
+
+    def storage_align(self) -> Call | None:
+        inside = [
+            n
+            for n in self.stages()
+            if n.name not in self.nests.outputs.values()
+            and self.plain(n)
+            and n.layout is None
+            and n.stage.axes
+        ]
+        nest = self.some(inside)
+        if nest is None:
+            return None
+        axis = self.rng.choice(nest.stage.axes).name
+        return Call(
+            "storage_align", (nest.name, axis, self.rng.choice((4, 8, 16)), self.rng.choice((0, 1))), {}
+        )
+
+    def rfactor(self) -> Call | None:
+        options = [
+            (nest, loop)
+            for nest in self.stages()
+            for loop in self.free(nest)
+            if loop.reduce and nest.place.kind == "root" and not self.hosted(nest) and self.plain(nest)
+        ]
+        found = self.some(options)
+        return None if found is None else Call("rfactor", (self.at(*found),), {"name": f"F{self.number}"})
+
     def transform_layout(self) -> Call | None:
         plain = [
             n
             for n in self.stages()
             if n.stage.reduce is None
+            and self.plain(n)
             and n.place.kind in ("root", "at")
             and n.name not in self.nests.outputs.values()
         ]
@@ -294,7 +381,10 @@ def _outside_vectors(nest: StageNest) -> list[Loop]:
 MOVES: dict[str, Callable[[Moves], Call | None]] = {
     name: getattr(Moves, name)
     for name in (
-        "split", "tile", "fuse", "reorder", "vectorize", "parallel", "unroll", "compute_at", "reverse_compute_at",
-        "compute_inline", "compute_root", "cache_read", "cache_write", "transform_layout",
+        "split", "tile", "fuse", "reorder",
+        "vectorize", "parallel", "unroll",
+        "compute_at", "reverse_compute_at", "store_at", "store_root", "compute_inline", "compute_root",
+        "cache_read", "cache_write", "clone", "transform_layout", "set_scope", "storage_align",
+        "rfactor",
     )
 }  # fmt: skip

@@ -10,8 +10,6 @@ import pytest
 import loopwright as lw
 from loopwright import ops
 from loopwright.sched.reference import random_inputs
-from tests.fuzz.hunt import Tally, failure, random_schedule
-from tests.fuzz.works import random_work
 
 
 @lw.operator
@@ -58,14 +56,6 @@ def test_accumulators_are_not_allocated_again_and_again(dtype: str) -> None:
     work = repeated(5, 3, dtype)
     for schedule in (work.schedule(), work.schedule().vectorize("s.j")):
         assert "AllocWorkspace" not in lw.build(work, schedule=schedule).source("llvm")
-
-
-@pytest.mark.parametrize("number", [577, 1157, 1710, 1913, 2934])
-def test_cases_that_once_failed(number: int) -> None:
-    from random import Random
-
-    work = random_work(number)
-    assert failure(work, random_schedule(work, Random(number), Tally()), number) is None
 
 
 @pytest.mark.parametrize(("M", "N"), [(15, 32), (29, 64), (29, 70)])

@@ -40,15 +40,12 @@ def random_work(number: int) -> Workload:
 @lw.operator
 def drawn(seed: int) -> Any:
     """One to four stages; the last is an output, and so is every stage that nothing reads."""
-    return _Draw(Random(seed), tuples=seed % 4 == 0).outputs()
+    return _Draw(Random(seed)).outputs()
 
 
 class _Draw:
-    def __init__(self, rng: Random, tuples: bool) -> None:
+    def __init__(self, rng: Random) -> None:
         self.rng = rng
-        self.kinds = [self.pointwise, self.pointwise, self.reduction, self.reduction, self.stencil]
-        if tuples:
-            self.kinds += [self.pair, self.positions, self.together]
         self.dtype = rng.choice(DTYPES)
         self.inputs = [self.input(n) for n in range(rng.randint(1, 2))]
         self.stages: list[Any] = []
@@ -57,8 +54,10 @@ class _Draw:
     def outputs(self) -> tuple[Any, ...]:
         """Draw all stages; return those that a kernel must store."""
         for n in range(self.rng.randint(1, 4)):
-            made = self.rng.choice(self.kinds)(f"s{n}")
-            self.stages += made if isinstance(made, tuple) else (made,)
+            make = self.rng.choice(
+                (self.pointwise, self.pointwise, self.reduction, self.reduction, self.stencil)
+            )
+            self.stages.append(make(f"s{n}"))
         last = self.stages[-1]
         return tuple(s for s in self.stages if s is last or s.name not in self.read)
 
@@ -104,19 +103,25 @@ class _Draw:
         if not held:
             shape[dim] -= reach
 
+        outside = self.outside(source) if held and 0 not in source.shape else source
+
         def value(axes: Sequence[Expr]) -> Expr:
             total = None
             for step in range(reach + 1):
                 index: list[Any] = list(axes)
                 index[dim] = axes[dim] + (step if not held else step - 1)
-                if held:
-                    index[dim] = lw.clip(index[dim], 0, max(0, source.shape[dim] - 1))
-                term = self.cast(source[tuple(index)] if 0 not in source.shape else self.constant())
+                term = self.cast(outside[tuple(index)] if 0 not in source.shape else self.constant())
                 total = term if total is None else total + term
             assert total is not None
             return self.finish(total, axes)
 
         return lw.compute(name, tuple(shape), self.function(len(shape), value))
+
+    def outside(self, source: Tensor) -> Any:
+        """The source with a boundary condition."""
+        kinds = (lw.repeat_edge, lw.repeat_image, lw.mirror_image, lw.mirror_interior)
+        pick = self.rng.randrange(len(kinds) + 1)
+        return lw.constant_exterior(source, 2) if pick == len(kinds) else kinds[pick](source)
 
     def reduction(self, name: str) -> Any:
         """One or two reduction axes over a load or a product of two; perhaps with something around it."""
@@ -137,60 +142,53 @@ class _Draw:
 
         return lw.compute(name, shape, self.function(len(shape), value))
 
-    def pair(self, name: str) -> tuple[Any, ...]:
-        """Two values of each point."""
+    def tuples(self, name: str) -> Any:
+        """A stage of pairs: two formulas, two reductions in one loop nest, or the greatest value and where it is."""
         first = self.source()
-        shape = self.like(first)
-        return self.wanted(
-            lw.compute(
-                name,
-                shape,
-                self.function(
-                    len(shape), lambda axes: (self.formula(axes, first), self.formula(axes, first))
-                ),
+        kind = self.rng.choice(("formulas", "reductions", "place"))
+        shape = self.like(first) if kind == "formulas" else self.shape(1)
+        k = lw.reduce_axis("r0", self.rng.choice(SIZES))
+
+        def value(axes: Sequence[Expr]) -> tuple[Expr, Expr]:
+            if kind == "formulas":
+                return self.formula(axes, first), self.formula(axes, first)
+            term = self.load(first, (k, *axes))
+            if kind == "reductions":
+                return lw.sum(term, over=k), lw.max(self.finish(term, axes), over=k)
+            pair: tuple[Expr, Expr] = self.rng.choice((lw.argmax, lw.argmin))(term, over=k, both=True)
+            return pair
+
+        return lw.compute(name, shape, self.function(len(shape), value))
+
+    def updated(self, name: str) -> Any:
+        """A stage that is changed in place: a scan along its last axis, a histogram, or a sum over a triangle."""
+        source = self.source()
+        kind = self.rng.choice(("scan", "histogram", "triangle"))
+        if 0 in source.shape:
+            return self.pointwise(name)
+        if kind == "scan":
+            s = lw.compute(
+                name, source.shape, self.function(source.ndim, lambda axes: self.cast(source[tuple(axes)]))
             )
-        )
+            t = lw.reduce_axis("t", source.shape[-1])
 
-    def positions(self, name: str) -> tuple[Any, ...]:
-        """An extreme and where it is."""
-        return self.reduced(
-            name, lambda term, over, most: self.rng.choice((lw.argmin, lw.argmax))(term, over=over, both=True)
-        )
+            def step(axes: Sequence[Expr]) -> Any:
+                return (*axes, t), s[(*axes, t - 1)] + s[(*axes, t)]
 
-    def together(self, name: str) -> tuple[Any, ...]:
-        """Several reductions in one loop nest."""
-
-        def value(term: Expr, over: tuple[Any, ...], other: Expr) -> tuple[Expr, ...]:
-            found = [self.reduce(self.rng.choice((term, other)), over) for _ in range(self.rng.randint(1, 2))]
-            return (*found, lw.argmax(other, over=over))
-
-        return self.reduced(name, value)
-
-    def reduced(self, name: str, value: Any) -> tuple[Any, ...]:
-        """A stage of tuples that reduces a load, or a second one, over one or two axes."""
-        a, b = self.source(), self.source()
-        shape = self.shape(self.rng.randint(1, 2))
-        over = tuple(
-            lw.reduce_axis(f"r{n}", self.rng.choice(SIZES)) for n in range(self.rng.choice((1, 1, 2)))
-        )
-        while prod(axis.extent for axis in over) * prod(shape) > MOST_TERMS:
-            over = over[:-1] or (lw.reduce_axis("r0", 7),)
-
-        def of_point(axes: Sequence[Expr]) -> tuple[Expr, ...]:
-            every = (*over, *axes)
-            parts: tuple[Expr, ...] = value(self.load(a, every), over, self.load(b, every))
-            return parts
-
-        return self.wanted(lw.compute(name, shape, self.function(len(shape), of_point)))
-
-    def wanted(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The parts of a stage, of which perhaps only the last is to be stored if nothing reads the others."""
-        if self.rng.random() < 0.3:
-            self.read |= {part.name for part in parts[:-1]}
-        return parts
+            return s.update(self.function(source.ndim - 1, step), over=t, where=t >= 1)
+        over = tuple(lw.reduce_axis(f"t{n}", size) for n, size in enumerate(source.shape))
+        s = lw.compute(name, (self.rng.choice(SIZES),), lambda b: self.constant())
+        if kind == "histogram":
+            place = lw.cast("int32", source[over])
+            return s.update(lambda old: old + 1, at=(place,), over=over)
+        value = self.cast(source[over])
+        return s.update(lambda b: ((b,), s[b] + value), over=over, where=lambda b: over[-1] <= b)
 
     def reduce(self, term: Expr, over: tuple[Any, ...]) -> Expr:
-        kind = self.rng.choice(("sum", "sum", "sum", "max", "min", "any", "all"))
+        kind = self.rng.choice(("sum", "sum", "sum", "max", "min", "any", "all", "argmax", "argmin"))
+        if kind in ("argmax", "argmin"):
+            full = all(axis.extent for axis in over)
+            return lw.cast(self.dtype, getattr(lw, kind)(term, over=over)) if full else self.constant()
         if kind in ("any", "all"):
             return lw.cast(self.dtype, getattr(lw, kind)(term > self.constant(), over=over))
         if kind == "sum":
@@ -202,6 +200,7 @@ class _Draw:
     def function(self, rank: int, value: Any) -> Any:
         """A function of ``rank`` named axes, as compute wants it."""
         return {
+            0: lambda: value(()),
             1: lambda i: value((i,)),
             2: lambda i, j: value((i, j)),
             3: lambda i, j, k: value((i, j, k)),
@@ -210,12 +209,13 @@ class _Draw:
     def like(self, source: Tensor) -> tuple[int, ...]:
         """The shape of a tensor, perhaps turned."""
         shape = list(source.shape)
-        if self.rng.random() < 0.3:
+        if self.rng.random() < 0.2:
             self.rng.shuffle(shape)
         return tuple(shape)
 
     def formula(self, axes: Sequence[Expr], first: Tensor) -> Expr:
-        value = self.load(first, axes)
+        plain = tuple(axis.extent for axis in axes) == first.shape and self.rng.random() < 0.6  # type: ignore[attr-defined]
+        value = self.cast(first[tuple(axes)]) if plain else self.load(first, axes)
         for _ in range(self.rng.randint(0, 2)):
             value = self.combine(value, self.load(self.source(), axes), axes)
         return self.finish(value, axes) if self.rng.random() < 0.5 else value
