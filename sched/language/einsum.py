@@ -10,7 +10,7 @@ from typing import Any
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import DefinitionError
-from loopwright.sched.language import builders, mathfns
+from loopwright.sched.language import builders, mathfns, numeric
 from loopwright.sched.language import expr as ir
 from loopwright.sched.language.expr import Axis, Expr, ExprLike, Extent, Load, is_size
 from loopwright.sched.language.extents import as_extent, same, shape_text
@@ -30,6 +30,9 @@ _ON_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
     "shl": operator.lshift, "shr": operator.rshift,
 }  # fmt: skip
 _FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(mathfns, name) for name in ir.MATH}
+_FUNCTIONS |= {
+    name: getattr(numeric, name) for name in ("isnan", "isinf", "isfinite", "sign", "square", *ir.SEVERAL)
+}
 _FUNCTIONS |= {
     "max": builders.max,
     "min": builders.min,

@@ -21,6 +21,7 @@ from loopwright.sched.language.nodes import INDEXERS as INDEXERS
 from loopwright.sched.language.nodes import LOGIC as LOGIC
 from loopwright.sched.language.nodes import MATH as MATH
 from loopwright.sched.language.nodes import REDUCERS as REDUCERS
+from loopwright.sched.language.nodes import SEVERAL as SEVERAL
 from loopwright.sched.language.nodes import Axis as Axis
 from loopwright.sched.language.nodes import Binary as Binary
 from loopwright.sched.language.nodes import Call as Call

@@ -28,6 +28,9 @@ MATH = (
     "exp", "exp2", "log", "log2", "log10", "log1p", "expm1", "tanh", "erf", "sigmoid", "sin", "cos", "tan",
     "asin", "acos", "atan", "sinh", "cosh", "sqrt", "rsqrt", "abs", "floor", "ceil", "round", "trunc",
 )  # fmt: skip
+# Functions of several floats, and those that count the bits of an integer.
+SEVERAL = ("atan2", "hypot", "fmod", "copysign", "fma")
+COUNTS = ("popcount", "clz", "ctz")
 
 ExprLike = Union["Expr", int, float, bool, np.generic]
 # The size of a dimension, or of a loop: a number, or an expression of sizes.
@@ -60,6 +63,28 @@ _UFUNCS = {
 }  # fmt: skip
 
 
+# NumPy's functions that have other names here.
+_EQUALS = {
+    "maximum": "max", "minimum": "min", "fmax": "max", "fmin": "min", "absolute": "abs", "fabs": "abs", "rint": "round",
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "where": "select", "amax": "max", "amin": "min",
+    "bitwise_count": "popcount",
+}  # fmt: skip
+# Functions that take numbers, apart from those of one float.
+_OWN = (*SEVERAL, *COUNTS, "max", "min", "sum", "prod", "any", "all", "select", "clip", "cast", "pow", "sign", "square", "reciprocal", "isnan",
+        "isinf", "isfinite", "logical_and", "logical_or", "logical_xor", "logical_not")  # fmt: skip
+
+
+def _advice(name: str) -> str:
+    """What to write instead of a function of NumPy's."""
+    return f"lw.{name}" if name in (*MATH, *_OWN) else "lw.exp, lw.sqrt, lw.max, lw.select and others"
+
+
+def _instead(expr: Expr, written: str, right: str) -> ExpressionTypeError:
+    return ExpressionTypeError(
+        f"{written} of the expression `{expr}`: its value is known only when the kernel runs; write {right}"
+    )
+
+
 class Expr:
     """A scalar expression. Arithmetic, comparisons and ``& | ^ << >> ~`` build larger expressions."""
 
@@ -77,16 +102,72 @@ class Expr:
         op = _UFUNCS.get(ufunc.__name__)
         if method == "__call__" and op is not None and len(inputs) == 2:
             return _binary(op, *inputs)
+        ours = _EQUALS.get(ufunc.__name__, ufunc.__name__)
         raise ExpressionTypeError(
             f"np.{ufunc.__name__} computes arrays, and `{self}` is an element that is being defined;\n"
-            "the functions for elements are Loopwright's own, such as lw.exp, lw.sqrt, lw.max, lw.select"
+            f"the functions for elements are Loopwright's own: {_advice(ours)}"
+        )
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise ExpressionTypeError(
+            f"`{self}` is an element that is being defined, no array; NumPy's functions cannot take it.\n"
+            f"The functions for elements are Loopwright's own: {_advice('')}"
+        )
+
+    def __array_function__(self, function: Any, *_: Any) -> Any:
+        ours = _EQUALS.get(function.__name__, function.__name__)
+        raise ExpressionTypeError(
+            f"np.{function.__name__} computes arrays, and `{self}` is an element that is being defined;\n"
+            f"the functions for elements are Loopwright's own: {_advice(ours)}"
         )
 
     def __float__(self) -> float:
         raise ExpressionTypeError(
             f"the expression `{self}` is no plain number; its value is known only when the kernel runs.\n"
-            "The functions for elements are Loopwright's own, such as lw.sqrt or lw.exp instead of math.sqrt"
+            "The functions for elements are Loopwright's own, such as lw.sqrt or lw.exp instead of math.sqrt;\n"
+            "a conversion is lw.cast('float32', ...)"
         )
+
+    def __complex__(self) -> complex:
+        raise ExpressionTypeError(
+            f"the expression `{self}` is no plain number; there are no complex elements"
+        )
+
+    def __int__(self) -> int:
+        raise _instead(self, "int(x)", "lw.cast('int32', x)")
+
+    def __round__(self, digits: int | None = None) -> Any:
+        raise _instead(self, "round(x)", "lw.round(x)")
+
+    def __floor__(self) -> Any:
+        raise _instead(self, "math.floor(x)", "lw.floor(x)")
+
+    def __ceil__(self) -> Any:
+        raise _instead(self, "math.ceil(x)", "lw.ceil(x)")
+
+    def __trunc__(self) -> Any:
+        raise _instead(self, "math.trunc(x)", "lw.trunc(x)")
+
+    def __divmod__(self, other: ExprLike) -> Any:
+        raise _instead(self, "divmod(x, y)", "x // y and x % y")
+
+    def __rdivmod__(self, other: ExprLike) -> Any:
+        raise _instead(self, "divmod(x, y)", "x // y and x % y")
+
+    def __contains__(self, item: object) -> bool:
+        raise ExpressionTypeError(
+            f"the expression `{self}` is one element, nothing is `in` it; compare it, for example (x == a) | (x == b)"
+        )
+
+    def __len__(self) -> int:
+        raise ExpressionTypeError(f"the expression `{self}` is one element, it has no length")
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            raise ExpressionTypeError(
+                f"the expression `{self}` has no value yet that {spec!r} could format; write it without a format"
+            )
+        return str(self)
 
     def __add__(self, other: ExprLike) -> Expr:
         return _binary("add", self, other)
@@ -193,7 +274,8 @@ class Expr:
     def __bool__(self) -> bool:
         raise ExpressionTypeError(
             f"the expression `{self}` has no truth value while the operator is being written;\n"
-            "use lw.select(condition, a, b) for `if`, `&` for `and`, `|` for `or`, `~` for `not`"
+            "use lw.select(condition, a, b) for `if`, `&` for `and`, `|` for `or`, `~` for `not`,\n"
+            "(a < x) & (x < b) for `a < x < b`, lw.max and lw.min for max, min and sorted"
         )
 
     def __iter__(self) -> Iterator[Expr]:

@@ -1,0 +1,7 @@
+# ExpressionTypeError
+# round(x) of the expression `x[i]`: its value is known only when the kernel runs; write lw.round(x)
+
+import loopwright as lw
+
+x = lw.input("x", (4,))
+lw.compute("y", (4,), lambda i: round(x[i]))
