@@ -70,8 +70,10 @@ _EQUALS = {
     "bitwise_count": "popcount",
 }  # fmt: skip
 # Functions that take numbers, apart from those of one float.
-_OWN = (*SEVERAL, *COUNTS, "max", "min", "sum", "prod", "any", "all", "select", "clip", "cast", "pow", "sign", "square", "reciprocal", "isnan",
-        "isinf", "isfinite", "logical_and", "logical_or", "logical_xor", "logical_not")  # fmt: skip
+_OWN = (
+    *SEVERAL, *COUNTS, "max", "min", "sum", "prod", "any", "all", "select", "clip", "cast", "pow", "sign", "square", "reciprocal",
+    "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_xor", "logical_not",
+)  # fmt: skip
 
 
 def _advice(name: str) -> str:

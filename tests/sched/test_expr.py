@@ -74,7 +74,7 @@ def test_types(expr: Expr, dtype: str) -> None:
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda: (n[i] > 0) / 2, "is bool: use & | ^ ~"),
+        (lambda: (n[i] > 0) / (n[i] > 1), "is bool: use & | ^ ~"),
         (lambda: n[i] + 0.5, "the number 0.5 does not fit the int32 expression `n[i]`"),
         (lambda: b[i] + 300, "the number 300 does not fit the int8 expression"),
         (lambda: u[i] - -1, "the number -1 does not fit the uint8 expression"),
