@@ -55,6 +55,25 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from loopwright.sched.language.expr import cast as cast
     from loopwright.sched.language.expr import select as select
     from loopwright.sched.language.extents import size as size
+    from loopwright.sched.language.fixedpoint import absd as absd
+    from loopwright.sched.language.fixedpoint import clz as clz
+    from loopwright.sched.language.fixedpoint import ctz as ctz
+    from loopwright.sched.language.fixedpoint import halving_add as halving_add
+    from loopwright.sched.language.fixedpoint import halving_sub as halving_sub
+    from loopwright.sched.language.fixedpoint import mul_shift_right as mul_shift_right
+    from loopwright.sched.language.fixedpoint import popcount as popcount
+    from loopwright.sched.language.fixedpoint import rounding_halving_add as rounding_halving_add
+    from loopwright.sched.language.fixedpoint import rounding_mul_shift_right as rounding_mul_shift_right
+    from loopwright.sched.language.fixedpoint import rounding_shift_right as rounding_shift_right
+    from loopwright.sched.language.fixedpoint import saturating_add as saturating_add
+    from loopwright.sched.language.fixedpoint import saturating_cast as saturating_cast
+    from loopwright.sched.language.fixedpoint import saturating_mul as saturating_mul
+    from loopwright.sched.language.fixedpoint import saturating_sub as saturating_sub
+    from loopwright.sched.language.fixedpoint import truncdiv as truncdiv
+    from loopwright.sched.language.fixedpoint import truncmod as truncmod
+    from loopwright.sched.language.fixedpoint import widening_add as widening_add
+    from loopwright.sched.language.fixedpoint import widening_mul as widening_mul
+    from loopwright.sched.language.fixedpoint import widening_sub as widening_sub
     from loopwright.sched.language.mathfns import abs as abs
     from loopwright.sched.language.mathfns import acos as acos
     from loopwright.sched.language.mathfns import asin as asin
@@ -80,6 +99,22 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from loopwright.sched.language.mathfns import tan as tan
     from loopwright.sched.language.mathfns import tanh as tanh
     from loopwright.sched.language.mathfns import trunc as trunc
+    from loopwright.sched.language.numeric import atan2 as atan2
+    from loopwright.sched.language.numeric import copysign as copysign
+    from loopwright.sched.language.numeric import fma as fma
+    from loopwright.sched.language.numeric import fmod as fmod
+    from loopwright.sched.language.numeric import hypot as hypot
+    from loopwright.sched.language.numeric import isfinite as isfinite
+    from loopwright.sched.language.numeric import isinf as isinf
+    from loopwright.sched.language.numeric import isnan as isnan
+    from loopwright.sched.language.numeric import let as let
+    from loopwright.sched.language.numeric import logical_and as logical_and
+    from loopwright.sched.language.numeric import logical_not as logical_not
+    from loopwright.sched.language.numeric import logical_or as logical_or
+    from loopwright.sched.language.numeric import logical_xor as logical_xor
+    from loopwright.sched.language.numeric import reciprocal as reciprocal
+    from loopwright.sched.language.numeric import sign as sign
+    from loopwright.sched.language.numeric import square as square
     from loopwright.sched.language.operator import Operator as Operator
     from loopwright.sched.language.operator import operator as operator
     from loopwright.sched.language.reducers import argmax as argmax
@@ -106,6 +141,15 @@ _HOME = {
         "sched.language.builders": "all any clip compute const input max min pow prod reduce_axis sum",
         "sched.language.expr": "cast select",
         "sched.language.extents": "size",
+        "sched.language.fixedpoint": (
+            "absd clz ctz halving_add halving_sub mul_shift_right popcount rounding_halving_add "
+            "rounding_mul_shift_right rounding_shift_right saturating_add saturating_cast saturating_mul "
+            "saturating_sub truncdiv truncmod widening_add widening_mul widening_sub"
+        ),
+        "sched.language.numeric": (
+            "atan2 copysign fma fmod hypot isfinite isinf isnan let logical_and logical_not logical_or "
+            "logical_xor reciprocal sign square"
+        ),
         "sched.language.mathfns": (
             "abs acos asin atan ceil cos cosh erf exp exp2 expm1 floor log log10 log1p log2 round "
             "rsqrt sigmoid sin sinh sqrt tan tanh trunc "

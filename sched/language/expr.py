@@ -174,19 +174,17 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
     Raises:
         DefinitionError: the operation does not exist for that dtype, with what to write instead.
     """
+    if op == "div":
+        a, b = _as_floats(a), _as_floats(b)
     a, b = unify(op, a, b)
     dtype = a.dtype
-    if op == "div" and not dtypes.is_float(dtype):
-        raise DefinitionError(
-            f"`{a} / {b}` divides {dtype}: use // for the floor, or cast first, for example lw.cast('float32', {a}) / ..."
-        )
     if op in BITWISE and dtypes.is_float(dtype):
         raise DefinitionError(
             f"`{a}` is {dtype}: bit operations and shifts take integers; compare first to get a bool"
         )
     if op in ("shl", "shr") and dtype == "bool":
         raise DefinitionError(f"`{a}` is bool and cannot be shifted; cast it to an integer first")
-    if op in ("add", "sub", "mul", "floordiv", "mod", "pow") and dtype == "bool":
+    if op in ("add", "sub", "mul", "div", "floordiv", "mod", "pow") and dtype == "bool":
         raise DefinitionError(f"`{a}` is bool: use & | ^ ~ or lw.select, or cast to an integer first")
     if op == "pow" and not dtypes.is_float(dtype):
         raise DefinitionError(
@@ -197,6 +195,11 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
     result = "bool" if op in COMPARISONS or op in LOGIC else dtype
     folded = _fold(op, a, b)
     return Binary(op, a, b, result) if folded is None else folded
+
+
+def _as_floats(value: ExprLike) -> ExprLike:
+    """An operand of a true division: an integer expression is divided as float64, as in NumPy."""
+    return cast("float64", value) if isinstance(value, Expr) and dtypes.is_integer(value.dtype) else value
 
 
 def unary(op: str, a: Expr) -> Expr:

@@ -30,7 +30,7 @@ from loopwright.sched.language.expr import (
 from loopwright.sched.language.extents import larger
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.language.polynomial import exact
-from loopwright.sched.lowering import floats, integers, narrow, stmt
+from loopwright.sched.lowering import calls, floats, integers, narrow, stmt
 from loopwright.sched.lowering.affine import number, plus, simplify, times
 from loopwright.sched.lowering.microcode import microcode
 from loopwright.sched.lowering.ranges import Ranges
@@ -58,7 +58,6 @@ CLOCK = "llvm.readcyclecounter" if platform.machine() in ("x86_64", "AMD64") els
 # Functions that round nothing, and those that TVM cannot compile: they are the C library's.
 EXACT = ("abs", "floor", "ceil", "round", "trunc")
 LIBRARY = ("expm1", "sinh", "cosh")
-FUNCTIONS = {"round": "nearbyint"}
 
 
 def emit(program: stmt.Program) -> PrimFunc:
@@ -274,6 +273,10 @@ class _Emitter:
             case Call(fn="abs") if dtypes.is_integer(e.dtype):
                 a = self.hold(self.expr(e.args[0]))
                 return tirx.Select(tirx.LT(a, tirx.const(0, e.dtype)), integers.negated(a, e.dtype), a)
+            case Call() if e.fn in calls.COUNTS:
+                return calls.counted(e.fn, self.hold(self.expr(e.args[0])), e.dtype)
+            case Call() if e.fn in calls.SEVERAL:
+                return calls.several(e.fn, [self.expr(arg) for arg in e.args], kind)
             case Call():
                 return self.call(e.fn, self.expr(e.args[0]), kind)
             case Cast():
@@ -287,9 +290,11 @@ class _Emitter:
         """A mathematical function; of float16 it is computed in float32, where TVM has all of them and its digits."""
         if dtype == "float16" and fn not in EXACT:
             return tirx.Cast(dtype, _Emitter.call(fn, tirx.Cast("float32", a), "float32"))
+        if fn == "round":  # TVM's own is computed lane by lane
+            return tirx.call_llvm_pure_intrin(dtype, "llvm.roundeven", a)
         if fn in LIBRARY:
             return tirx.call_pure_extern(dtype, fn + ("f" if dtype == "float32" else ""), a)
-        return getattr(tirx, FUNCTIONS.get(fn, fn))(a)
+        return getattr(tirx, fn)(a)
 
     def cast(self, e: Cast) -> Any:
         """A conversion; to bool it asks whether the value is not zero."""

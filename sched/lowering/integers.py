@@ -18,6 +18,11 @@ from loopwright.sched.language.interval import Range
 
 OPERATIONS = {"add": tirx.Add, "sub": tirx.Sub, "mul": tirx.Mul}
 EXACT: dict[str, Callable[[int, int], int]] = {"add": int.__add__, "sub": int.__sub__, "mul": int.__mul__}
+# Rounding down, and toward zero.
+DIVISIONS = {
+    "floordiv": tirx.FloorDiv, "mod": tirx.FloorMod,
+    "truncdiv": tirx.Div, "truncmod": tirx.Mod,
+}  # fmt: skip
 LOW = 0xFFFFFFFF
 
 
@@ -41,8 +46,8 @@ def negated(a: Any, dtype: str) -> Any:
 
 
 def divided(op: str, a: Any, b: Any, dtype: str, divisor: int | None) -> Any:
-    """Floor division or modulo; ``divisor`` is the value of ``b`` if it is a constant. By zero: 0."""
-    divide = tirx.FloorDiv if op == "floordiv" else tirx.FloorMod
+    """A division or modulo of :data:`DIVISIONS`; ``divisor`` is the value of ``b`` if it is a constant. By zero: 0."""
+    divide = DIVISIONS[op]
     zero, one = tirx.const(0, dtype), tirx.const(1, dtype)
     if divisor is not None and divisor not in (0, -1):
         return divide(a, b)
@@ -52,7 +57,7 @@ def divided(op: str, a: Any, b: Any, dtype: str, divisor: int | None) -> Any:
     # The least integer divided by -1 traps as well.
     minus = tirx.EQ(b, tirx.const(-1, dtype))
     safe = divide(a, tirx.Select(tirx.Or(trap, minus), one, b))
-    turned = negated(a, dtype) if op == "floordiv" else zero
+    turned = negated(a, dtype) if op in ("floordiv", "truncdiv") else zero
     return tirx.Select(trap, zero, tirx.Select(minus, turned, safe))
 
 

@@ -270,13 +270,13 @@ class Points:
         fn = FUNCTIONS[expr.fn]
         values = [self.value(arg) for arg in expr.args]
         if not dtypes.is_float(expr.dtype):
-            return Value(fn(values[0].array), values[0].slack)
-        (x,) = (v.array.astype(np.float64) for v in values)
-        precise = fn(x)
+            return Value(fn(values[0].array).astype(expr.dtype, copy=False), values[0].slack)
+        args = [v.array.astype(np.float64) for v in values]
+        precise, x = fn(*args), args[0]
         array = precise.astype(dtypes.numpy_dtype(expr.dtype))
         if not self.track:
             return Value(array)
-        slack = None if values[0].slack is None else _spread(fn, x, values[0].slack)
+        slack = self._brought(fn, args, values)
         if expr.fn not in EXACT_FUNCTIONS:
             kind = "float32" if expr.dtype in dtypes.NARROW else expr.dtype
             own = self._rounding(kind, array, FUNCTION_ULPS)
@@ -287,6 +287,16 @@ class Points:
                 own = own + _or_zero(self._rounding(expr.dtype, array))
             slack = own if slack is None else slack + own
         return Value(array, slack)
+
+    @staticmethod
+    def _brought(fn: Callable[..., Array], args: list[Array], values: list[Value]) -> Array | None:
+        """What the slacks of a function's arguments make of its value."""
+        total: Array | None = None
+        for n, value in enumerate(values):
+            if value.slack is not None:
+                moved = _spread(lambda x, n=n: fn(*args[:n], x, *args[n + 1 :]), args[n], value.slack)  # type: ignore[misc]
+                total = moved if total is None else total + moved
+        return total
 
     def _cast(self, expr: Cast) -> Value:
         value = self.value(expr.value)
