@@ -34,7 +34,10 @@ BINARY = {
 MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 NARROWABLE = {"add", "sub", "mul", "floordiv", "mod", "min", "max"}
 # TVM's round is llvm.nearbyint's like ours: halves go to even.
-MATH = {name: name for name in lw.MATH} | {"fabs": "abs", "nearbyint": "round"}
+MATH = {name: name for name in (*lw.MATH, "atan2", "hypot", "copysign")} | {
+    "fabs": "abs",
+    "nearbyint": "round",
+}
 INT32 = dtypes.limits("int32")
 
 

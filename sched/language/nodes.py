@@ -27,7 +27,6 @@ INDEXERS = ("argmin", "argmax")
 MATH = (
     "exp", "exp2", "log", "log2", "log10", "log1p", "expm1", "tanh", "erf", "sigmoid", "sin", "cos", "tan",
     "asin", "acos", "atan", "sinh", "cosh", "sqrt", "rsqrt", "abs", "floor", "ceil", "round", "trunc",
-    "atan2", "hypot", "fmod", "copysign", "fma", "popcount", "clz", "ctz",
 )  # fmt: skip
 # Functions of several floats, and those that count the bits of an integer.
 SEVERAL = ("atan2", "hypot", "fmod", "copysign", "fma")
