@@ -42,8 +42,8 @@ class Lowered:
         return self.source()
 
 
-def program_of(schedule: Schedule, target: Target) -> Program:
-    """The statement tree of a filled schedule.
+def program_of(schedule: Schedule, target: Target, divided: bool = True) -> Program:
+    """The statement tree of a filled schedule, its loops ``divided`` for their steady states or as they were scheduled.
 
     Raises:
         ScheduleError: the schedule still has knobs.
@@ -55,7 +55,7 @@ def program_of(schedule: Schedule, target: Target) -> Program:
         )
     check_target(schedule.nests, target)
     program = build_program(schedule.nests, schedule.work.name, target.vector_bytes, target.registers)
-    return partitioned(program)
+    return partitioned(program) if divided else program
 
 
 def signature_of(work: Workload, program: Program) -> Signature:

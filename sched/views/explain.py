@@ -160,7 +160,7 @@ def explain(schedule: Schedule, target: Target) -> Explanation:
 
     if schedule.work.sizes:
         schedule = at_numbers(schedule, typical(schedule.work))
-    program = program_of(schedule, target)
+    program = program_of(schedule, target, divided=False)
     made = Buffers()
     whole = work_of(program.body, made)
     arrays = [*program.inputs, *program.outputs]

@@ -216,3 +216,24 @@ def test_of_nothing_there_is_still_a_value() -> None:
         return lw.compute("out", (4,), lambda i: at[i - 2])
 
     np.testing.assert_array_equal(lw.build(nothing(N=0), target="cpu")(np.zeros(0, "float32")), [3, 3, 3, 3])
+
+
+def test_an_explanation_speaks_of_the_loops_as_they_were_scheduled() -> None:
+    s = tiled(padded(H=40, W=200, far=1, mode="edge"), 8, "auto")
+    explained = s.explain()
+    assert [loop.iterations for loop in explained.loops if loop.loop == "out.yo"] == [11]
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "wrap"])
+def test_at_ends_that_only_a_call_knows(mode: str) -> None:
+    @lw.operator
+    def around(N: int) -> Any:
+        x = lw.input("x", (N,), "int32")
+        at = MODES[mode](x)
+        return lw.compute("out", (N + 6,), lambda i: at[i - 3])
+
+    work = around(N=lw.size("n", at_least=1))
+    kernel = lw.build(work, target="cpu", schedule=work.schedule().vectorize("out.i", 8))
+    for n in (1, 2, 7, 8, 50):
+        x = np.arange(n, dtype="int32")
+        np.testing.assert_array_equal(kernel(x), np.pad(x, 3, mode=mode))  # type: ignore[call-overload]
