@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,7 @@ def accumulator(dtype: str) -> str:
     return ACCUMULATORS.get(dtype, dtype)
 
 
+@cache
 def limits(dtype: str) -> tuple[int | float, int | float]:
     """The least and greatest value of ``dtype``: the identities of max and min."""
     if dtype == "bool":

@@ -249,7 +249,9 @@ def _unconverted(e: Expr) -> Expr | None:
 def is_exact(expr: Expr) -> bool:
     """Whether an expression has integers only that depend on no data and cannot overflow: what it means to mathematics."""
     for e in walk(expr):
-        if not isinstance(e, (Axis, Const, Binary, Cast)) or not dtypes.is_integer(e.dtype):
+        if isinstance(e, Axis) or (isinstance(e, Const) and dtypes.is_integer(e.dtype)):
+            continue
+        if not isinstance(e, (Binary, Cast)) or not dtypes.is_integer(e.dtype):
             return False
         span, (low, high) = index_range(e), dtypes.limits(e.dtype)
         if span is None or span[0] < low or span[1] > high:
