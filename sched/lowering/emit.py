@@ -54,6 +54,8 @@ BINARY = {
     "bitand": tirx.bitwise_and, "bitor": tirx.bitwise_or, "bitxor": tirx.bitwise_xor,
 }  # fmt: skip
 # A counter that user code may read: on x86 it runs at one rate whatever the core's clock does.
+# What is fetched is read, not written (0), kept in all caches (3), and data (1).
+PREFETCH, FOR_READING = "llvm.prefetch", tuple(tirx.const(n, "int32") for n in (0, 3, 1))
 CLOCK = "llvm.readcyclecounter" if platform.machine() in ("x86_64", "AMD64") else "llvm.readsteadycounter"
 # Functions that round nothing, and those that TVM cannot compile: they are the C library's.
 EXACT = ("abs", "floor", "ceil", "round", "trunc")
@@ -188,6 +190,14 @@ class _Emitter:
                 made = self.declare(roomy, VECTOR_ALIGNMENT)
                 self.buffers[id(s.buffer)] = made
                 return AllocBuffer(made, annotations=_place(roomy))
+            case stmt.Fetch():
+                assert isinstance(s.element.tensor, stmt.Buffer)
+                buffer, place = self.element(s.element.tensor, s.element.indices)
+                return tirx.Evaluate(
+                    tirx.call_llvm_intrin(
+                        "void", PREFETCH, tirx.address_of(BufferLoad(buffer, place)), *FOR_READING
+                    )
+                )
             case stmt.Clock():
                 ticks = tirx.call_llvm_intrin("int64", CLOCK)
                 return BufferStore(self.buffers[id(s.buffer)], ticks, [tirx.const(s.index, "int32")])

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from loopwright.sched import dtypes
 from loopwright.sched.language.expr import (
     Axis,
     Binary,
@@ -30,6 +29,8 @@ from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.order import root_stages
 from loopwright.sched.lowering.overhang import inside_domain
 from loopwright.sched.lowering.pieces import in_pieces, in_tail
+from loopwright.sched.lowering.pipelining import Turns, pipelined, take_turn
+from loopwright.sched.lowering.prefetching import prefetched
 from loopwright.sched.lowering.prepare import definitions
 from loopwright.sched.lowering.reduction import Reduction
 from loopwright.sched.lowering.regions import Regions, own_box
@@ -50,19 +51,15 @@ from loopwright.sched.lowering.stmt import (
 from loopwright.sched.lowering.storage import Storage, stored_in
 from loopwright.sched.lowering.tensorizing import Tensorized, starts, tensorized
 from loopwright.sched.lowering.update import updated
+from loopwright.sched.lowering.vectors import in_lanes
 from loopwright.sched.lowering.window import Window, add_to_window, open_window
 from loopwright.sched.scheduling.nest import Loop, Nests, Split, StageNest
-from loopwright.sched.scheduling.placement import read_outside
+from loopwright.sched.scheduling.placement import in_turn, read_outside
 from loopwright.sched.scheduling.windows import kept_in
 
 Body = Callable[[Frame], Stmt]
 # Axes and the sizes they must stay below where something is stored.
 Limits = Sequence[tuple[Axis, Extent]]
-
-# Wider vectors than this are emitted in pieces: LLVM keeps them in one piece and spills.
-MOST_LANES = 64
-# Pieces of a vectorized loop are unrolled up to this many.
-MOST_PIECES = 8
 
 
 def build(nests: Nests, name: str = "kernel", vector_bytes: int = 32, registers: int = 16) -> Program:
@@ -97,6 +94,7 @@ class Builder:
         self.started: dict[str, tuple[Extent, ...]] = {}
         self.windows: dict[str, Window] = {}
         self.sliding: dict[str, Sliding] = {}
+        self.turns: dict[tuple[str, str], Turns] = {}
 
     def program(self, name: str) -> Program:
         """The whole kernel."""
@@ -131,7 +129,7 @@ class Builder:
             if self._is_read(self.nests.head(name), part) and (name, part) not in outputs
         }
         buffers = tuple(outputs.get((name, part), others.get(part)) for part in range(len(stage.bodies)))
-        self._keep(self.nests.head(name), Storage(buffers, full(stage.shape)))
+        self.keep(self.nests.head(name), Storage(buffers, full(stage.shape)))
         return seq(*(Alloc(buffer) for buffer in others.values()))
 
     # --- stages -------------------------------------------------------------------------------------------------
@@ -165,15 +163,17 @@ class Builder:
         windows = [open_window(self, other, frame) for other in kept_in(self.nests, nest.name)]
         return seq(*windows, self._loops(frame, 0, []))
 
-    def make_storage(self, frame: Frame, box: Box, folds: Mapping[int, int] | None = None) -> Stmt:
-        """New storage for ``box`` of the frame's stage, folded in the dimensions ``folds``."""
+    def make_storage(
+        self, frame: Frame, box: Box, folds: Mapping[int, int] | None = None, copies: int = 1
+    ) -> Stmt:
+        """New storage for ``box`` of the frame's stage, folded in the dimensions ``folds``; ``copies`` of it."""
         name, stage = frame.nest.name, frame.nest.stage
         reduction = started_by(self, name)
         if reduction is not None:
             return start_in(self, reduction, name, box)
         lone = len(stage.bodies) == 1
         kept = [lone or self._is_read(name, part) for part in range(len(stage.bodies))]
-        self._keep(name, stored_in(frame, box, kept, folds or {}))
+        self.keep(name, stored_in(frame, box, kept, folds or {}, copies))
         return self.storage[name].allocated()
 
     def _is_read(self, head: str, part: int) -> bool:
@@ -181,7 +181,7 @@ class Builder:
         names = (head, *(update.name for update in self.nests.updates(head)))
         return any((name, part) in self.read for name in names)
 
-    def _keep(self, name: str, storage: Storage) -> None:
+    def keep(self, name: str, storage: Storage) -> None:
         """Say where the values of a stage are; its updates have them in the same place."""
         for stage in (name, *(update.name for update in self.nests.updates(name))):
             self.storage[stage] = storage
@@ -240,15 +240,17 @@ class Builder:
             return self._bind(frame, frame, loop, number(0), body)
         if loop.name in frame.pieces:
             first, extent = frame.pieces[loop.name]
-            return self._for(frame, loop, extent, loop.kind, first, body)
+            return self.run_loop(frame, loop, extent, loop.kind, first, body)
         if isinstance(extent, Expr) and loop.kind in ("vectorize", "unroll"):
             return in_pieces(frame, loop, extent, lambda f: self._run(f, loop, extent, body))
         if not isinstance(extent, Expr) and (
             loop.kind == "vectorize" or self._lanes_of_intrinsic(frame, loop)
         ):
-            return self._vector(frame, loop, extent, body)
-        kind = "serial" if loop.kind == "tensorize" else loop.kind
-        return self._for(frame, loop, extent, kind, number(0), body)
+            return in_lanes(self, frame, loop, extent, body)
+        if frame.phase == "main" and in_turn(self.nests, frame.nest.name, loop):
+            return pipelined(self, frame, loop, extent, body)
+        kind = "serial" if loop.kind in ("tensorize", "pipeline") else loop.kind
+        return self.run_loop(frame, loop, extent, kind, number(0), body)
 
     @staticmethod
     def _lanes_of_intrinsic(frame: Frame, loop: Loop) -> bool:
@@ -256,7 +258,8 @@ class Builder:
         lanes = [other for other in frame.nest.loops if other.kind == "tensorize" and not other.reduce]
         return frame.phase != "main" and bool(lanes) and loop is lanes[-1]
 
-    def _for(self, frame: Frame, loop: Loop, extent: Extent, kind: str, base: Expr, body: Body) -> Stmt:
+    def run_loop(self, frame: Frame, loop: Loop, extent: Extent, kind: str, base: Expr, body: Body) -> Stmt:
+        """The iterations ``base .. base + extent - 1`` of a loop."""
         if surely(extent, 1):
             return self._bind(frame, frame, loop, base, body)
         var = Axis(loop.name, extent, loop.reduce)
@@ -265,27 +268,9 @@ class Builder:
         part = frame.phase if frame.phase != "main" else "tail" if "tail" in frame.parts.values() else ""
         return For(var, extent, kind, inner, f"{frame.nest.name}.{loop.name}", part)
 
-    def _vector(self, frame: Frame, loop: Loop, extent: int, body: Body) -> Stmt:
-        """A vector of a power of two lanes as it is; any other length in such pieces, the widest first."""
-        if extent & (extent - 1) == 0 and extent <= MOST_LANES:
-            return self._for(frame, loop, extent, "vectorize", number(0), body)
-        widest = max(1, self.vector_bytes // max(1, dtypes.itemsize(frame.nest.stage.dtype)))
-        lanes = extent & -extent if widest <= (extent & -extent) <= MOST_LANES else widest
-        pieces: list[Stmt] = []
-        done = 0
-        count = extent // lanes
-        if count > 1:
-            piece = Axis(f"{loop.name}.p", count)
-            start = linear(piece).scaled(lanes).expr()
-            inner = self._for(frame, loop, lanes, "vectorize", start, body)
-            kind = "unroll" if count <= MOST_PIECES else "serial"
-            pieces.append(For(piece, count, kind, inner, f"{frame.nest.name}.{loop.name}"))
-            done = count * lanes
-        while done < extent:
-            lanes = min(lanes, 1 << ((extent - done).bit_length() - 1))
-            pieces.append(self._for(frame, loop, lanes, "vectorize", number(done), body))
-            done += lanes
-        return seq(*pieces)
+    def bind(self, frame: Frame, loop: Loop, value: Expr, body: Body) -> Stmt:
+        """The body of a loop in the iteration ``value``."""
+        return self._bind(frame, frame, loop, value, body)
 
     def _bind(self, frame: Frame, before: Frame, loop: Loop, value: Expr, body: Body) -> Stmt:
         """Give a loop its value; then partition the splits that this decides, and guard what may run over."""
@@ -322,18 +307,12 @@ class Builder:
 
     def attached(self, frame: Frame, loop: Loop, body: Body) -> Stmt:
         """A loop's body with the stages computed at its head and at its end."""
-        name = frame.nest.name
-        at, after = (self.nests.placed(kind, name, loop.name) for kind in ("at", "after"))
-        kept = kept_in(self.nests, name, loop.name)
-        if not at and not after and not kept:
-            return body(frame)
-        outside = dict(self.storage)
-        head: list[Stmt | None] = [open_window(self, nest, frame) for nest in kept]
-        for nest in at:
-            if nest.stored is not None:
-                head.append(add_to_window(self, nest, frame))
-            else:
-                head.append(self.at(nest, self.regions.needed(nest.name, name, frame.axis_spans())))
+        name, turns = frame.nest.name, self.turns.get((frame.nest.name, loop.name))
+        after, outside = self.nests.placed("after", name, loop.name), dict(self.storage)
+        head = self._head(frame, loop, turns)
+        if turns is not None and not turns.rest:
+            self.storage = outside
+            return seq(*head)
         if after and name not in self.storage:
             definition = frame.definition
             box = tuple(frame.axis_spans()[axis] for axis in definition.axes)
@@ -343,9 +322,30 @@ class Builder:
         self.storage = outside
         return seq(*head, main, *tail)
 
+    def _head(self, frame: Frame, loop: Loop, turns: Turns | None) -> list[Stmt | None]:
+        """What stands at the head of a loop's body: prefetches, buffers that live there, stages computed there."""
+        name, head = frame.nest.name, list[Stmt | None]()
+        if turns is None or turns.rest:
+            head += [prefetched(self, frame, p) for p in frame.nest.prefetches if p.loop == loop.name]
+            head += [open_window(self, nest, frame) for nest in kept_in(self.nests, name, loop.name)]
+        for nest in self.nests.placed("at", name, loop.name):
+            if nest.stored is not None:
+                head.append(add_to_window(self, nest, frame))
+                continue
+            box = self.regions.needed(nest.name, name, frame.axis_spans())
+            if turns is not None and nest.name in turns.storage:
+                head.append(take_turn(self, nest, box, turns))
+            else:
+                head.append(self.at(nest, box))
+        return head
+
     def at(self, nest: StageNest, box: Box) -> Stmt:
         """Compute a box of a stage, as far as it is inside the domain."""
         return inside_domain(self, nest, box)
+
+    def within(self, nest: StageNest, box: Box) -> Stmt:
+        """As :meth:`at`, into the storage that the stage has already."""
+        return inside_domain(self, nest, box, made=True)
 
     # --- leaves -------------------------------------------------------------------------------------------------
 

@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from loopwright.sched.lowering.loopnest import Builder
 
 
-def inside_domain(builder: Builder, nest: StageNest, box: Box) -> Stmt:
-    """Compute a box of a stage; where it may hang over the domain, only what is inside.
+def inside_domain(builder: Builder, nest: StageNest, box: Box, made: bool = False) -> Stmt:
+    """Compute a box of a stage; where it may hang over the domain, only what is inside. ``made``: it has storage already.
 
     The last of a row of tiles hangs over. It has loops of its own, so that neither they nor the others ask at every
     point, and the box need not be moved: readers find it in place.
     """
     definition = builder.definitions[nest.name]
     beyond = [dim for dim, size in enumerate(definition.sizes) if overhangs(box[dim], size)]
-    if nest.stored is not None:
+    if made:
         return _within(builder, nest, box, beyond, [])
     if not beyond:
         return builder.stage(nest, box)
-    made = builder.make_storage(Frame(nest, definition, box), box)
-    return seq(made, _within(builder, nest, box, beyond, []))
+    storage = builder.make_storage(Frame(nest, definition, box), box)
+    return seq(storage, _within(builder, nest, box, beyond, []))
 
 
 def _within(

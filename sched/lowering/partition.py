@@ -25,6 +25,7 @@ from loopwright.sched.lowering.stmt import (
     Alloc,
     Bind,
     Clock,
+    Fetch,
     For,
     If,
     Let,
@@ -289,6 +290,8 @@ def _folded(s: Stmt, values: Values, part: str) -> Stmt:
             return seq(*(_folded(inner, values, part) for inner in s.body))
         case If():
             return _folded_if(s, region.index(s.cond), values, part)
+        case Fetch():
+            return Fetch(region.load(s.element))
         case Alloc() | Clock():
             return s
     raise AssertionError(f"no {type(s).__name__} is divided")

@@ -112,6 +112,13 @@ class Clock(Stmt):
 
 
 @dataclass(frozen=True, eq=False)
+class Fetch(Stmt):
+    """Bring the cache line of an element of a buffer into the cache; nothing is read."""
+
+    element: Load
+
+
+@dataclass(frozen=True, eq=False)
 class Alloc(Stmt):
     """``buffer`` lives for the rest of the enclosing sequence."""
 

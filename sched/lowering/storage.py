@@ -24,12 +24,14 @@ class Storage:
 
     ``frame`` is given where the buffers' dimensions follow loops instead of axes (transform_layout). ``folds``: dimensions
     of which only a window is kept, with the length it has: an element is where its index modulo that is.
+    ``turn``: which of the buffers, the first dimension, the box is in, where there are several.
     """
 
     buffers: tuple[Buffer | None, ...]
     box: Box
     frame: Frame | None = None
     folds: Mapping[int, int] = field(default_factory=dict)
+    turn: Expr | None = None
 
     def element(self, point: tuple[Expr, ...], part: int = 0) -> Load:
         """The element that holds part ``part`` of the tensor's ``point``."""
@@ -43,17 +45,19 @@ class Storage:
         )
         if self.frame is not None:
             inside = laid_out(self.frame, inside)
-        return Load(buffer, inside, buffer.dtype)
+        return Load(buffer, inside if self.turn is None else (self.turn, *inside), buffer.dtype)
 
     def allocated(self) -> Stmt:
         """The statements that make the buffers."""
         return seq(*(Alloc(buffer) for buffer in self.buffers if buffer is not None))
 
 
-def stored_in(frame: Frame, box: Box, kept: Sequence[bool], folds: Mapping[int, int]) -> Storage:
+def stored_in(
+    frame: Frame, box: Box, kept: Sequence[bool], folds: Mapping[int, int], copies: int = 1
+) -> Storage:
     """New storage for ``box`` of the frame's stage, in the scope and layout its nest asks for.
 
-    ``kept`` says of each part of the elements whether it is stored at all.
+    ``kept`` says of each part of the elements whether it is stored at all, ``copies`` how many buffers there are.
     """
     nest, stage = frame.nest, frame.nest.stage
     closed = None if nest.layout is None else Frame(nest, frame.definition, box)
@@ -62,6 +66,9 @@ def stored_in(frame: Frame, box: Box, kept: Sequence[bool], folds: Mapping[int, 
         lengths = [closed.extent(loop) for loop in nest.layout]
     dims = tuple(capacity(extent, MOST_ROOM) for extent in lengths)
     strides = _aligned(nest, dims)
+    if copies > 1:
+        strides = strides and (strides[0] * dims[0], *strides)
+        dims = (copies, *dims)
     buffers = tuple(
         Buffer(stage.part_name(part), dims, dtype, nest.scope, nest.name, strides) if stored else None
         for part, (dtype, stored) in enumerate(zip(stage.dtypes, kept, strict=True))

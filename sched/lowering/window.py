@@ -127,7 +127,7 @@ def add_to_window(builder: Builder, nest: StageNest, frame: Frame) -> Stmt | Non
     box = builder.regions.needed(nest.name, host, spans)
     if _symbolic(builder, nest):
         builder.sliding.setdefault(nest.name, Sliding((), (), {}))
-        return builder.at(nest, box)
+        return builder.within(nest, box)
     added: list[tuple[Expr, int, int]] = []
     for axis, dim in window.slides.along.items():
         before = {**spans, axis: Span(plus(spans[axis].low, number(-1)), 1)}
@@ -153,7 +153,7 @@ def _advance(window: Window, spans: Spans, axis: Axis) -> Expr:
 def _added(builder: Builder, nest: StageNest, box: Box, added: list[tuple[Expr, int, int]]) -> Stmt | None:
     """In each dimension that slides: after the first iteration what is new, in the first all."""
     if not added:
-        return builder.at(nest, box)
+        return builder.within(nest, box)
     (advance, dim, new), *others = added
     top = Span(plus(box[dim].high, number(1 - new)), new)
     later = _added(builder, nest, (*box[:dim], top, *box[dim + 1 :]), others) if new else None

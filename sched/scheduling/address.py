@@ -8,9 +8,9 @@ from difflib import get_close_matches
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, Split, StageNest
 
-# vectorize(loop, n) leaves halves that the user calls "j" and "j.v". Among relations every name is another loop's, so the
-# outer half is "j.o" there, and shown as "j".
-OUTER, LANES = ".o", ".v"
+# vectorize(loop, n) leaves halves that the user calls "j" and "j.v"; unroll and parallel likewise. Among relations every
+# name is another loop's, so the outer half is "j.o" there, and shown as "j".
+OUTER, LANES, COPIES, GRAIN = ".o", ".v", ".u", ".g"
 
 
 def shown(loop: str) -> str:

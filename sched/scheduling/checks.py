@@ -128,7 +128,8 @@ def check_serial(where: str, nest: StageNest, loop: Loop) -> None:
 
 
 PAST = {
-    "vectorize": "vectorized", "parallel": "parallel", "unroll": "unrolled", "tensorize": "tensorized", "serial": "serial",
+    "vectorize": "vectorized", "parallel": "parallel", "unroll": "unrolled", "tensorize": "tensorized", "pipeline": "pipelined",
+    "serial": "serial",
 }  # fmt: skip
 
 
@@ -154,6 +155,11 @@ def check_hosts_nothing(where: str, nests: Nests, nest: StageNest, names: Iterab
             raise ScheduleError(
                 f"{where}: {other.name} is computed at {nest.name}.{shown(other.place.loop)}, which would be gone; "
                 f"do this before {_placing(other)}"
+            )
+        fetched = next((p.tensor for p in nest.prefetches if p.loop in names), None)
+        if fetched is not None:
+            raise ScheduleError(
+                f"{where}: {fetched} is fetched ahead in that loop, which would be gone; prefetch comes after this"
             )
         if other.stored is not None and other.stored.stage == nest.name and other.stored.loop in names:
             home = f"{nest.name}.{shown(other.stored.loop)}"

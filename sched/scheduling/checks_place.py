@@ -9,6 +9,7 @@ from __future__ import annotations
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.scheduling.address import shown
 from loopwright.sched.scheduling.checks import PAST
+from loopwright.sched.scheduling.checks_ahead import check_ahead
 from loopwright.sched.scheduling.checks_storage import check_storage
 from loopwright.sched.scheduling.nest import Nests, StageNest
 from loopwright.sched.scheduling.placement import (
@@ -35,6 +36,7 @@ def check_places(where: str, nests: Nests) -> None:
     placed = [nest for nest in nests.stages.values() if nest.place.kind in ("at", "after")]
     if not placed:
         check_storage(where, nests)
+        check_ahead(where, nests)
         return
     for nest in placed:
         check_no_cycle(where, nests, nest)
@@ -51,6 +53,7 @@ def check_places(where: str, nests: Nests) -> None:
         check_available(where, nests, paths, producer, consumer)
     check_order_exists(where, paths, edges)
     check_storage(where, nests)
+    check_ahead(where, nests)
 
 
 def _spot(nest: StageNest) -> str:

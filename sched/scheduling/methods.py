@@ -90,13 +90,13 @@ class DirectiveMethods:
         """Run ``loop`` in vector lanes; with ``width``, split it first, into ``C.j`` and ``C.j.v``."""
         return self._add("vectorize", loop=loop, width=width, when=when)
 
-    def parallel(self, loop: Text, when: bool | Knob = True) -> Schedule:
-        """Share ``loop`` out over the target's threads."""
-        return self._add("parallel", loop=loop, when=when)
+    def parallel(self, loop: Text, grain: Number | None = None, when: bool | Knob = True) -> Schedule:
+        """Share ``loop`` out over the target's threads; with ``grain``, so many iterations together, as ``C.i.g``."""
+        return self._add("parallel", loop=loop, grain=grain, when=when)
 
-    def unroll(self, loop: Text, when: bool | Knob = True) -> Schedule:
-        """Write the body of ``loop`` out for each iteration."""
-        return self._add("unroll", loop=loop, when=when)
+    def unroll(self, loop: Text, factor: Number | None = None, when: bool | Knob = True) -> Schedule:
+        """Write the body of ``loop`` out for each iteration; with ``factor``, for so many at a time, as ``C.i.u``."""
+        return self._add("unroll", loop=loop, factor=factor, when=when)
 
     def compute_at(self, stage: Text, at: Text) -> Schedule:
         """Compute ``stage`` inside loop ``at`` of a stage that reads it, over the region needed there."""
@@ -122,6 +122,29 @@ class DirectiveMethods:
     def store_root(self, stage: Text, fold: bool | Knob = True) -> Schedule:
         """As :meth:`store_at`, outside all loops: nothing of ``stage`` is computed twice."""
         return self._add("store_root", stage=stage, fold=fold)
+
+    def double_buffer(self, stage: Text) -> Schedule:
+        """Give ``stage`` two buffers, which the iterations of the loop it is computed at fill in turn."""
+        return self._add("double_buffer", stage=stage)
+
+    def pipeline(self, loop: Text, stages: Number = 2) -> Schedule:
+        """Compute the stages at the head of ``loop`` ahead of the rest of its body.
+
+        Args:
+            loop: a loop at which stages are computed: copies made by cache_read, or others.
+            stages: they are computed ``stages - 1`` iterations ahead, and have so many buffers.
+        """
+        return self._add("pipeline", loop=loop, stages=stages)
+
+    def prefetch(self, tensor: Text, at: Text, distance: Number = 1) -> Schedule:
+        """Bring into the cache what the iteration of loop ``at`` that is ``distance`` ahead will read of ``tensor``.
+
+        Args:
+            tensor: an input, or a stage computed before the loop.
+            at: a loop in which it is read.
+            distance: in iterations, at least 1.
+        """
+        return self._add("prefetch", tensor=tensor, at=at, distance=distance)
 
     def compute_inline(self, stage: Text) -> Schedule:
         """Write the formula of ``stage`` where it is read; it is not stored."""

@@ -12,18 +12,20 @@ from typing import Any, Literal
 from loopwright.sched.language.stage import Input, Stage, Tensor, origin
 from loopwright.sched.language.workload import Workload, producers
 
-Kind = Literal["serial", "parallel", "vectorize", "unroll", "tensorize"]
 Tail = Literal["auto", "guard", "peel", "pad", "shift_inward"]
+Kind = Literal["serial", "parallel", "vectorize", "unroll", "tensorize", "pipeline"]
 Scope = Literal["global", "local", "shared"]
 
 
 @dataclass(frozen=True)
 class Loop:
-    """One loop of a stage's nest: a leaf of the tree of splits and fusions."""
+    """One loop of a stage's nest: a leaf of the tree of splits and fusions. A pipelined one computes the stages at its head
+    ``stages - 1`` iterations ahead."""
 
     name: str
     reduce: bool = False
     kind: Kind = "serial"
+    stages: int = 1
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,15 @@ class Align:
 
 
 @dataclass(frozen=True)
+class Prefetch:
+    """In each iteration of ``loop``: bring into the cache what the iteration ``distance`` later reads of ``tensor``."""
+
+    tensor: str
+    loop: str
+    distance: int
+
+
+@dataclass(frozen=True)
 class StageNest:
     """A stage with its loops, outermost first.
 
@@ -89,6 +100,8 @@ class StageNest:
     ``tensor`` (tensorize): from this loop inwards, an intrinsic of that name.
     ``stored`` (store_at): its buffer lives farther out than it is computed.
     ``start`` (decompose_reduction): the stage that says what its reduction starts at.
+    ``copies`` (double_buffer): so many buffers that successive iterations fill in turn.
+    ``prefetches``: what its loops fetch ahead.
     """
 
     stage: Stage
@@ -101,6 +114,8 @@ class StageNest:
     tensor: tuple[str, str] | None = None
     stored: Stored | None = None
     start: str | None = None
+    copies: int = 1
+    prefetches: tuple[Prefetch, ...] = ()
 
     @property
     def name(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from loopwright.sched.scheduling.address import find_loop, shown
+from loopwright.sched.scheduling.address import COPIES, GRAIN, LANES, find_loop, shown
 from loopwright.sched.scheduling.knobs import Derived, Knob
 from loopwright.sched.scheduling.nest import Nests
 
@@ -13,15 +13,25 @@ if TYPE_CHECKING:
     from loopwright.sched.scheduling.schedule import Schedule
 
 
+# Directives that split a loop: the argument that says how, and what the inner half is called.
+_GROUPS = {
+    "split": ("factor", ""),
+    "vectorize": ("width", LANES),
+    "unroll": ("factor", COPIES),
+    "parallel": ("grain", GRAIN),
+}
+
+
 def open_factors(schedule: Schedule) -> Iterator[tuple[tuple[str, str], Knob | Derived]]:
     """For splits whose factor is a knob: (stage, inner loop) -> the knob."""
     nests = Nests.of(schedule.work)
     for directive in schedule.directives:
         full = directive.fill(schedule.witness)
-        if directive.kind in ("split", "vectorize") and not full.off:
+        if directive.kind in _GROUPS and not full.off:
             stage, loop = find_loop(nests, full.get("loop"), directive.kind)
-            inner = full.get("names")[1] if directive.kind == "split" else f"{shown(loop.name)}.v"
-            factor = directive.get("factor" if directive.kind == "split" else "width")
+            argument, suffix = _GROUPS[directive.kind]
+            inner = full.get("names")[1] if directive.kind == "split" else shown(loop.name) + suffix
+            factor = directive.get(argument)
             if isinstance(factor, (Knob, Derived)):
                 yield (stage.name, inner), factor
         if directive.kind == "tile":

@@ -10,7 +10,7 @@ from loopwright.sched.language.extents import same, surely
 from loopwright.sched.language.stage import Stage
 from loopwright.sched.language.workload import producers, stage_exprs
 from loopwright.sched.scheduling.address import loop_index
-from loopwright.sched.scheduling.nest import Fuse, Nests, StageNest
+from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, StageNest
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,19 @@ def read_outside(nests: Nests, name: str, host: str) -> bool:
         for other, nest in nests.stages.items()
         if nest.place.kind != "inline"
     )
+
+
+def copies_of(nests: Nests, nest: StageNest) -> int:
+    """How many buffers a stage has."""
+    if nest.place.kind != "at":
+        return 1
+    return max(nest.copies, nests.stages[nest.place.stage].loop(nest.place.loop).stages)
+
+
+def in_turn(nests: Nests, host: str, loop: Loop) -> list[StageNest]:
+    """The stages at the head of a loop that have several buffers."""
+    heads = [n for n in nests.stages.values() if n.place.kind == "at" and n.place.stage == host]
+    return [n for n in heads if n.place.loop == loop.name and copies_of(nests, n) > 1]
 
 
 def inside(nests: Nests, name: str, host: str) -> bool:

@@ -21,9 +21,10 @@ from loopwright.sched.lowering.stmt import Alloc, walk_statements
 from loopwright.sched.lowering.update import inside
 from loopwright.sched.scheduling.address import OUTER, loop_index, shown
 from loopwright.sched.scheduling.checks import sizes
-from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, Split, StageNest
+from loopwright.sched.scheduling.nest import Fuse, Loop, Split, StageNest
 from loopwright.sched.scheduling.openings import open_factors
-from loopwright.sched.scheduling.placement import all_reads, elementwise_map, read_outside
+from loopwright.sched.scheduling.placement import copies_of, elementwise_map, in_turn, read_outside
+from loopwright.sched.scheduling.roots import root_order
 from loopwright.sched.scheduling.windows import kept_in
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ _WORD = {
     "parallel": "parallel",
     "vectorize": "vectorize",
     "unroll": "unroll",
+    "pipeline": "for",
     "tensorize": "tensorize",
 }
 _VALUES = re.compile(r"\{[^}]*\}")
@@ -50,32 +52,6 @@ def nest_text(schedule: Schedule) -> str:
         drawn = ", ".join(f"{name}={value!r}" for name, value in schedule.witness.items())
         lines.append(f"# knobs: {', '.join(map(str, schedule.knobs.values()))}; drawn for {drawn}")
     return "\n".join([*lines, *_Printer(schedule).lines()])
-
-
-def root_of(nests: Nests, name: str) -> str:
-    """The stage at root in whose loops ``name`` is computed."""
-    place = nests.place_of(name)
-    return nests.head(name) if place.kind in ("root", "inline") else root_of(nests, place.stage)
-
-
-def root_order(nests: Nests) -> list[str]:
-    """The stages at root, each after all that it or what is inside it reads."""
-    order: list[str] = []
-
-    def visit(root: str) -> None:
-        if root in order:
-            return
-        for name, nest in nests.stages.items():
-            if nest.place.kind != "inline" and root_of(nests, name) == root:
-                for read in all_reads(nests, name):
-                    if root_of(nests, read) != root:
-                        visit(root_of(nests, read))
-        order.append(root)
-
-    for name, nest in nests.stages.items():
-        if nest.place.kind != "inline":
-            visit(root_of(nests, name))
-    return order
 
 
 class _Printer:
@@ -104,8 +80,11 @@ class _Printer:
             self.nests = self.nests.with_stage(nest.with_(stage=plain))
         for statement in walk_statements(program.body):
             if isinstance(statement, Alloc) and statement.buffer.name in stored[statement.buffer.stage]:
-                self.regions.setdefault(statement.buffer.stage, statement.buffer.dims)
-                self.steps.setdefault(statement.buffer.stage, statement.buffer.strides)
+                nest = self.nests.stages[statement.buffer.stage]
+                several = len(statement.buffer.dims) - len(nest.layout or nest.stage.shape)
+                self.regions.setdefault(statement.buffer.stage, statement.buffer.dims[several:])
+                strides = statement.buffer.strides
+                self.steps.setdefault(statement.buffer.stage, strides and strides[several:])
 
     def lines(self) -> Iterator[str]:
         """All lines."""
@@ -123,7 +102,8 @@ class _Printer:
         kept = [other for other in followers if self.outlives(other, nest)]
         in_loop = bool(followers) and not self.outlives(nest, nest)
         before = nest.place.kind == "after" and self.outlives(nest, self.nests.stages[nest.place.stage])
-        if not in_loop and not before and (nest.stored is None or nest.place.kind == "root"):
+        farther_out = nest.place.kind == "at" and (nest.stored is not None or copies_of(self.nests, nest) > 1)
+        if not in_loop and not before and not farther_out:
             kept.insert(0, nest)
         kept += kept_in(self.nests, nest.name)
         for other in kept:
@@ -173,6 +153,8 @@ class _Printer:
             yield from (_line(depth, statement) for statement in self.statements(nest))
             return
         loop = nest.loops[position]
+        for other in in_turn(self.nests, nest.name, loop):
+            yield _line(depth, f"{self.buffer(other)}, {copies_of(self.nests, other)} in turn")
         yield _line(depth, self.header(nest, loop))
         followers = self.followers(nest)
         for other in kept_in(self.nests, nest.name, loop.name):
@@ -210,6 +192,10 @@ class _Printer:
             notes += [f"{first} in the first iteration"] if new != first else []
         if loop.reduce:
             notes.append("reduction" if nest.stage.updating is None else "domain")
+        if loop.kind == "pipeline":
+            ahead = ", ".join(other.name for other in in_turn(self.nests, nest.name, loop))
+            notes.append(f"{ahead} computed {loop.stages - 1} ahead")
+        notes += [f"{p.tensor} fetched {p.distance} ahead" for p in nest.prefetches if p.loop == loop.name]
         if nest.tensor is not None and nest.tensor[0] == loop.name:
             notes.append(f"by {nest.tensor[1]}")
         line = f"{_WORD[loop.kind]} {nest.name}.{shown(loop.name)} in {self.length(nest, loop.name)}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language import canonical
 from loopwright.sched.language.expr import Reducer, Size
-from loopwright.sched.scheduling.address import LANES, find_loop, shown
+from loopwright.sched.scheduling.address import COPIES, GRAIN, LANES, find_loop, shown
 from loopwright.sched.scheduling.directives import Directive
 from loopwright.sched.scheduling.directives.caching import copied_axes
 from loopwright.sched.scheduling.knobs import Knob
@@ -186,8 +186,9 @@ class _Translator:
         known = self.loops.get(stage, {})
         if name in known:
             return known[name]
-        if name.endswith(LANES):
-            return self.loop(stage, name.removesuffix(LANES)) + LANES
+        for suffix in (LANES, COPIES, GRAIN):
+            if name.endswith(suffix):
+                return self.loop(stage, name.removesuffix(suffix)) + suffix
         ours = name
         while ours in known.values():
             ours += "_"

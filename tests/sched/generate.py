@@ -24,7 +24,7 @@ KINDS = (
     "compute_at", "compute_at", "compute_at", "reverse_compute_at", "reverse_compute_at", "compute_inline", "compute_root",
     "cache_read", "cache_read", "cache_write", "clone", "transform_layout", "transform_layout", "rfactor", "rfactor",
     "storage_align", "set_scope", "decompose_reduction",
-    "store_at", "store_root",
+    "store_at", "store_root", "double_buffer", "pipeline", "prefetch",
 )  # fmt: skip
 
 
@@ -76,7 +76,12 @@ def propose(
         case "vectorize":
             return kind, ((loop, choose((None, None, 2, 4, 8, 3))), {})
         case "parallel" | "unroll":
-            return kind, ((loop,), {})
+            return kind, ((loop, choose((None, None, 2, 3))), {})
+        case "pipeline":
+            return kind, ((loop, choose((2, 2, 3))), {})
+        case "prefetch":
+            tensor = choose([*(t.name for t in nests.inputs), *nests.stages])
+            return kind, ((tensor,), {"at": loop, "distance": choose((1, 3))})
         case "compute_at":
             return kind, ((nest.name, choose(_loops(readers) or loops)), {})
         case "store_at":

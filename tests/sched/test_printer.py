@@ -98,6 +98,18 @@ NESTS: dict[str, Callable[[], Schedule]] = {
         .vectorize("bx.x", 16)
         .parallel("by.yo")
     ),
+    "pipelined": lambda: (
+        matmul(500, 300, 200)
+        .schedule()
+        .tile("C", i=("io", "ii", 6), j=("jo", "ji", 16), k=("ko", "ki", 8))
+        .reorder("C", "io jo ko ki ii ji")
+        .cache_read("A", "local", at="C.ko")
+        .pipeline("C.ko", stages=3)
+        .prefetch("B", at="C.jo", distance=2)
+        .vectorize("C.ji")
+        .unroll("C.ii", 2)
+        .parallel("C.io", grain=4)
+    ),
     "inlined": lambda: chain(7, 12).schedule().compute_inline("b").compute_inline("c"),
     "fused": lambda: (
         dense_apart(28, 28, 5)

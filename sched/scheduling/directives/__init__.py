@@ -10,6 +10,7 @@ from typing import Any
 
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.scheduling.checks_tails import check_shifts
+from loopwright.sched.scheduling.directives.ahead import double_buffer, pipeline, prefetch
 from loopwright.sched.scheduling.directives.caching import cache_read, cache_write, clone
 from loopwright.sched.scheduling.directives.kinds import parallel, unroll, vectorize
 from loopwright.sched.scheduling.directives.layouts import transform_layout
@@ -36,6 +37,7 @@ DIRECTIVES: dict[str, Callable[..., Nests]] = {
         cache_read, cache_write, clone,
         transform_layout, set_scope, storage_align, store_at, store_root,
         rfactor, decompose_reduction,
+        double_buffer, pipeline, prefetch,
         tensorize,
     )
 }  # fmt: skip

@@ -7,7 +7,8 @@ from typing import Any
 
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.scheduling import checks
-from loopwright.sched.scheduling.address import LANES, OUTER, find_loop, shown
+from loopwright.sched.scheduling.address import COPIES, GRAIN, LANES, OUTER, find_loop, shown
+from loopwright.sched.scheduling.checks_ahead import check_ahead
 from loopwright.sched.scheduling.checks_place import check_kinds
 from loopwright.sched.scheduling.checks_storage import check_storage
 from loopwright.sched.scheduling.checks_update import check_update_kinds
@@ -37,35 +38,46 @@ def vectorize(nests: Nests, loop: str, width: int | None = None) -> Nests:
         checks.check_lanes(where, nest, old)
         changed = _with_kind(nest, old.name, "vectorize")
     else:
-        checks.check_number(where, "width", width, checks.MOST_LANES)
-        outer, lanes = shown(old.name) + OUTER, shown(old.name) + LANES
-        if lanes in nest.all_names():
-            raise ScheduleError(
-                f"{where}: {nest.name}.{lanes} was used already, and a name is never used twice; leave out the width"
-            )
-        checks.check_not_in_layout(where, nest, (old.name,))
-        changed = _with_kind(split_loop(nest, old, (outer, lanes), width, "auto"), lanes, "vectorize")
-        nests = _moved(nests, nest.name, old.name, outer)
+        nests, changed = _in_groups(where, nests, nest, old, "width", width, LANES)
+        changed = _with_kind(changed, shown(old.name) + LANES, "vectorize")
     checks.check_parallel_nesting(where, changed)
     check_update_kinds(where, changed)
     result = nests.with_stage(changed)
     check_kinds(where, result)
+    check_ahead(where, result)
     return result
 
 
-def _moved(nests: Nests, stage: str, old: str, new: str) -> Nests:
-    """What was computed at the whole loop is now computed at its outer half."""
-    for nest in nests.stages.values():
-        if (nest.place.stage, nest.place.loop) == (stage, old):
-            nest = nest.with_(place=replace(nest.place, loop=new))
-        if nest.stored is not None and (nest.stored.stage, nest.stored.loop) == (stage, old):
-            nest = nest.with_(stored=replace(nest.stored, loop=new))
-        nests = nests.with_stage(nest)
-    return nests
+def _in_groups(
+    where: str, nests: Nests, nest: StageNest, old: Loop, what: str, count: int, suffix: str
+) -> tuple[Nests, StageNest]:
+    """The nest with a loop run ``count`` iterations at a time. Its halves are ``C.j`` and, by the suffix, ``C.j.v``; what was
+    computed, stored or fetched at the whole loop now is so at its outer half."""
+    checks.check_number(where, what, count, checks.MOST_LANES)
+    outer, inner = shown(old.name) + OUTER, shown(old.name) + suffix
+    if outer in nest.all_names():
+        raise ScheduleError(
+            f"{where}: {nest.name}.{shown(old.name)} is the outer half of such a pair already; "
+            f"split it, with names of your own"
+        )
+    if inner in nest.all_names():
+        raise ScheduleError(
+            f"{where}: {nest.name}.{inner} was used already, and a name is never used twice; leave out the {what}"
+        )
+    checks.check_not_in_layout(where, nest, (old.name,))
+    for other in nests.stages.values():
+        if (other.place.stage, other.place.loop) == (nest.name, old.name):
+            other = other.with_(place=replace(other.place, loop=outer))
+        if other.stored is not None and (other.stored.stage, other.stored.loop) == (nest.name, old.name):
+            other = other.with_(stored=replace(other.stored, loop=outer))
+        nests = nests.with_stage(other)
+    fetches = (replace(p, loop=outer) if p.loop == old.name else p for p in nest.prefetches)
+    halves = split_loop(nest, old, (outer, inner), count, "auto")
+    return nests, halves.with_(prefetches=tuple(fetches))
 
 
-def parallel(nests: Nests, loop: str) -> Nests:
-    """Share a loop's iterations out over the target's threads.
+def parallel(nests: Nests, loop: str, grain: int | None = None) -> Nests:
+    """Share a loop's iterations out over the target's threads; with ``grain``, so many together.
 
     Before::
 
@@ -74,22 +86,32 @@ def parallel(nests: Nests, loop: str) -> Nests:
     After ``parallel("C.io")``::
 
         parallel io in 63:
+
+    After ``parallel("C.io", grain=4)``, which leaves the halves ``C.io`` and ``C.io.g``::
+
+        parallel io in 16:
+            for io.g in 4:        # the last: 3
     """
     where = f"parallel {loop}"
     nest, old = find_loop(nests, loop, where)
     checks.check_serial(where, nest, old)
     checks.check_spatial(where, nest, old, "parallel")
-    changed = _with_kind(nest, old.name, "parallel")
+    changed, name = nest, old.name
+    if grain is not None:
+        nests, changed = _in_groups(where, nests, nest, old, "grain", grain, GRAIN)
+        name = shown(old.name) + OUTER
+    changed = _with_kind(changed, name, "parallel")
     checks.check_parallel_nesting(where, changed)
     check_update_kinds(where, changed)
     result = nests.with_stage(changed)
     check_kinds(where, result)
     check_storage(where, result)
+    check_ahead(where, result)
     return result
 
 
-def unroll(nests: Nests, loop: str) -> Nests:
-    """Write a loop's body out once for each iteration.
+def unroll(nests: Nests, loop: str, factor: int | None = None) -> Nests:
+    """Write a loop's body out once for each iteration; with ``factor``, for so many at a time.
 
     Before::
 
@@ -102,11 +124,21 @@ def unroll(nests: Nests, loop: str) -> Nests:
         C[1] += A[1]
         C[2] += A[2]
         C[3] += A[3]
+
+    After ``unroll("C.ii", 2)``, which leaves the halves ``C.ii`` and ``C.ii.u``::
+
+        for ii in 2:
+            C[ii*2] += A[ii*2]
+            C[ii*2 + 1] += A[ii*2 + 1]
     """
     where = f"unroll {loop}"
     nest, old = find_loop(nests, loop, where)
     checks.check_serial(where, nest, old)
-    changed = _with_kind(nest, old.name, "unroll")
+    changed, name = nest, old.name
+    if factor is not None:
+        nests, changed = _in_groups(where, nests, nest, old, "factor", factor, COPIES)
+        name = shown(old.name) + COPIES
+    changed = _with_kind(changed, name, "unroll")
     checks.check_copies(where, changed)
     return nests.with_stage(changed)
 

@@ -130,6 +130,6 @@ def compute_root(nests: Nests, stage: str) -> Nests:
     where = f"compute_root {stage}"
     nest = find_stage(nests, stage, where)
     check_not_update(where, nest)
-    result = nests.with_stage(nest.with_(place=Place("root"), stored=None))
+    result = nests.with_stage(nest.with_(place=Place("root"), stored=None, copies=1))
     check_places(where, result)
     return result

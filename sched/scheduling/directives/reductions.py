@@ -50,19 +50,23 @@ def rfactor(nests: Nests, loop: str, name: str | None = None) -> Nests:
     name = f"{nest.name}_rf" if name is None else name
     checks.check_new_stage(where, nests, name)
     made = factored(nest.stage, nest.relations, old.name, name)
-    loops = tuple(Loop(x.name, x.reduce and x is not old, x.kind) for x in nest.loops)
-    partial = StageNest(made.partial, loops, made.partial_relations, nest.place)
+    loops = tuple(replace(x, reduce=x.reduce and x is not old) for x in nest.loops)
+    partial = StageNest(made.partial, loops, made.partial_relations, nest.place, prefetches=nest.prefetches)
     final = nest.with_(
         stage=made.final,
         loops=tuple(x for x in nest.loops if not x.reduce or x is old),
         relations=made.final_relations,
+        prefetches=(),
     )
     stages: dict[str, StageNest] = {}
     for other in nests.stages.values():
         if other is nest:
             stages |= {name: partial, nest.name: final}
         elif _serves_reduction(nests, other, nest):
-            stages[other.name] = other.with_(place=replace(other.place, stage=name))
+            home = other.stored
+            if home is not None and home.stage == nest.name:
+                home = replace(home, stage=name)
+            stages[other.name] = other.with_(place=replace(other.place, stage=name), stored=home)
         else:
             stages[other.name] = other
     result = replace(nests, stages=stages)
