@@ -113,7 +113,7 @@ def _leaves(stage: Stage, load: Load, dim: int, axes: tuple[Axis, ...]) -> str:
     if isinstance(size, Expr) or any(isinstance(axis.extent, Expr) for axis in axes):
         return (
             f"stage {stage.name}: `{load}` may read {name} at index {dim} outside 0..{size} - 1, for some sizes;\n"
-            "guard it with lw.select(inside, ..., otherwise), clamp the index with lw.min and lw.max, "
+            "guard it with lw.select(inside, ..., otherwise), clamp the index with lw.min and lw.max,\n"
             "or promise more of the sizes, such as at_least=1"
         )
     inside = f"outside 0..{size - 1}" if size else "which has no elements"

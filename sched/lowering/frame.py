@@ -44,29 +44,22 @@ class Frame:
     phase: str = "main"
     pieces: dict[str, tuple[Expr, int]] = field(default_factory=dict)
     quotients: dict[Axis, Expr] = field(default_factory=dict)
+    _extents: dict[str, Extent] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     # --- the tree -----------------------------------------------------------------------------------------------
 
     @property
-    def splits(self) -> list[Split]:
+    def splits(self) -> tuple[Split, ...]:
         """The splits of the nest, in the order written."""
-        return [r for r in self.nest.relations if isinstance(r, Split)]
+        return self.nest.splits
 
     def maker(self, name: str) -> Split | Fuse | None:
         """The relation that made a loop; None for an axis of the stage."""
-        for relation in self.nest.relations:
-            made = (relation.outer, relation.inner) if isinstance(relation, Split) else (relation.fused,)
-            if name in made:
-                return relation
-        return None
+        return self.nest.makers.get(name)
 
     def user(self, name: str) -> Split | Fuse | None:
         """The relation that used a loop up; None for a leaf."""
-        for relation in self.nest.relations:
-            used = (relation.parent,) if isinstance(relation, Split) else (relation.outer, relation.inner)
-            if name in used:
-                return relation
-        return None
+        return self.nest.users.get(name)
 
     def leaves(self, name: str) -> list[str]:
         """The loops that a name has been split or fused into."""
@@ -85,6 +78,12 @@ class Frame:
 
     def extent(self, name: str) -> Extent:
         """How many iterations a loop has, in the partition the frame is in."""
+        found = self._extents.get(name)
+        if found is None:
+            found = self._extents[name] = self._extent(name)
+        return found
+
+    def _extent(self, name: str) -> Extent:
         relation = self.maker(name)
         if relation is None:
             return self._axis_extent(name)

@@ -234,7 +234,7 @@ def check_lanes(where: str, nest: StageNest, loop: Loop) -> None:
     size = sizes(nest).get(loop.name, 0)
     if nest.place.kind == "root" and isinstance(size, Expr):
         raise ScheduleError(
-            f"{where}: only a call knows how long the loop is ({size}), and a vector has a fixed length; "
+            f"{where}: only a call knows how long the loop is ({size}), and a vector has a fixed length;\n"
             f"vectorize({nest.name + '.' + shown(loop.name)!r}, 8) takes it in pieces"
         )
     if nest.place.kind == "root" and size > MOST_LANES:

@@ -7,6 +7,7 @@ Loops carry no extents: those follow from where a stage is placed (:mod:`loopwri
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from loopwright.sched.language.stage import Input, Stage, Tensor, origin
@@ -121,6 +122,33 @@ class StageNest:
     def name(self) -> str:
         """The stage's name."""
         return self.stage.name
+
+    @cached_property
+    def makers(self) -> dict[str, Split | Fuse]:
+        """For each loop that was made by a relation, that relation."""
+        made: dict[str, Split | Fuse] = {}
+        for relation in self.relations:
+            if isinstance(relation, Split):
+                made[relation.outer] = made[relation.inner] = relation
+            else:
+                made[relation.fused] = relation
+        return made
+
+    @cached_property
+    def users(self) -> dict[str, Split | Fuse]:
+        """For each loop that was split or fused away, the relation that used it up."""
+        used: dict[str, Split | Fuse] = {}
+        for relation in self.relations:
+            if isinstance(relation, Split):
+                used[relation.parent] = relation
+            else:
+                used[relation.outer] = used[relation.inner] = relation
+        return used
+
+    @cached_property
+    def splits(self) -> tuple[Split, ...]:
+        """The splits, in the order written."""
+        return tuple(relation for relation in self.relations if isinstance(relation, Split))
 
     def loop(self, name: str) -> Loop:
         """The loop of that name; raises KeyError if it is no leaf."""

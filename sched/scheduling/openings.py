@@ -24,6 +24,8 @@ _GROUPS = {
 
 def open_factors(schedule: Schedule) -> Iterator[tuple[tuple[str, str], Knob | Derived]]:
     """For splits whose factor is a knob: (stage, inner loop) -> the knob."""
+    if not schedule.knobs:
+        return
     nests = Nests.of(schedule.work)
     for directive in schedule.directives:
         full = directive.fill(schedule.witness)

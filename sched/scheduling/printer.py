@@ -58,7 +58,7 @@ class _Printer:
     """Walks the nests; ``regions`` holds the box that is computed of a stage inside another's loops."""
 
     def __init__(self, schedule: Schedule) -> None:
-        from loopwright.sched.lowering.loopnest import build
+        from loopwright.sched.lowering.shape import shape_of
 
         self.nests = schedule.nests
         self.factors = dict(open_factors(schedule))
@@ -68,7 +68,7 @@ class _Printer:
             name: [nest.stage.part_name(part) for part in range(len(nest.stage.bodies))]
             for name, nest in self.nests.stages.items()
         }
-        program = build(self.nests)
+        program = shape_of(self.nests)
         self.sliding = program.sliding
         self.starts: dict[str, str] = {}
         for name, dims in program.started.items():

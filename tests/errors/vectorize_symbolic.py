@@ -1,5 +1,6 @@
 # ScheduleError
-# vectorize C.j: only a call knows how long the loop is (n), and a vector has a fixed length; vectorize('C.j', 8) takes it in pieces
+# vectorize C.j: only a call knows how long the loop is (n), and a vector has a fixed length;
+# vectorize('C.j', 8) takes it in pieces
 
 import loopwright as lw
 from tests.sched.workloads import matmul
