@@ -55,6 +55,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from loopwright.sched.language.expr import cast as cast
     from loopwright.sched.language.expr import select as select
     from loopwright.sched.language.extents import size as size
+    from loopwright.sched.language.extern import extern as extern
     from loopwright.sched.language.fixedpoint import absd as absd
     from loopwright.sched.language.fixedpoint import clz as clz
     from loopwright.sched.language.fixedpoint import ctz as ctz
@@ -141,6 +142,7 @@ _HOME = {
         "sched.language.builders": "all any clip compute const input max min pow prod reduce_axis sum",
         "sched.language.expr": "cast select",
         "sched.language.extents": "size",
+        "sched.language.extern": "extern",
         "sched.language.fixedpoint": (
             "absd clz ctz halving_add halving_sub mul_shift_right popcount rounding_halving_add "
             "rounding_mul_shift_right rounding_shift_right saturating_add saturating_cast saturating_mul "

@@ -32,6 +32,7 @@ from loopwright.sched.language.expr import (
     Size,
     Unary,
 )
+from loopwright.sched.language.extern import Extern, libraries, remember
 from loopwright.sched.language.stage import Input, Part, Stage, Tensor, origin
 
 if TYPE_CHECKING:
@@ -58,6 +59,9 @@ def expr_to_json(expr: Expr, name: Namer) -> list[Any]:
             return [expr.op, expr_to_json(expr.a, name), expr_to_json(expr.b, name)]
         case Unary():
             return [expr.op, expr_to_json(expr.a, name)]
+        case Call(fn=Extern() as fn):
+            args = (expr_to_json(a, name) for a in expr.args)
+            return ["extern", fn.symbol, list(fn.takes), fn.returns, *args]
         case Call():
             return ["call", expr.fn, *(expr_to_json(a, name) for a in expr.args)]
         case Cast():
@@ -120,6 +124,8 @@ def expr_from_json(data: list[Any], axes: dict[str, Axis], tensors: dict[str, Te
         case "call":
             args = tuple(sub(a) for a in data[2:])
             return Call(data[1], args, args[0].dtype)
+        case "extern":
+            return Call(Extern(*data[1:4]), tuple(sub(a) for a in data[4:]), data[3])
         case "cast":
             return Cast(sub(data[2]), data[1])
         case "select":
@@ -262,6 +268,7 @@ def _output_from_json(data: Any, tensors: dict[str, Any]) -> Stage | Part:
 
 def workload_to_json(work: Workload) -> dict[str, Any]:
     """The whole definition, in the user's names."""
+    linked = libraries(work)
     return {
         "name": work.name,
         "args": {
@@ -271,6 +278,7 @@ def workload_to_json(work: Workload) -> dict[str, Any]:
         "inputs": [input_to_json(t, _own_name) for t in work.inputs],
         "stages": [stage_to_json(stage, _own_name) for stage in work.stages],
         "outputs": [output_to_json(output, _own_name) for output in work.outputs],
+        **({"libraries": linked} if linked else {}),
     }
 
 
@@ -305,6 +313,7 @@ def _workload(data: dict[str, Any]) -> Workload:
     for stage in data["stages"]:
         tensors[stage["name"]] = stage_from_json(stage, tensors)
     outputs = [_output_from_json(output, tensors) for output in data["outputs"]]
+    remember(data.get("libraries", {}))
     return Workload(data["name"], data["args"], inputs, outputs)
 
 

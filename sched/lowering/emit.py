@@ -28,6 +28,7 @@ from loopwright.sched.language.expr import (
     Unary,
 )
 from loopwright.sched.language.extents import larger
+from loopwright.sched.language.extern import Extern
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.language.polynomial import exact
 from loopwright.sched.lowering import calls, floats, integers, narrow, stmt
@@ -283,6 +284,8 @@ class _Emitter:
             case Call(fn="abs") if dtypes.is_integer(e.dtype):
                 a = self.hold(self.expr(e.args[0]))
                 return tirx.Select(tirx.LT(a, tirx.const(0, e.dtype)), integers.negated(a, e.dtype), a)
+            case Call(fn=Extern() as fn):
+                return tirx.call_pure_extern(e.dtype, fn.symbol, *(self.expr(arg) for arg in e.args))
             case Call() if e.fn in calls.COUNTS:
                 return calls.counted(e.fn, self.hold(self.expr(e.args[0])), e.dtype)
             case Call() if e.fn in calls.SEVERAL:

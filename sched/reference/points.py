@@ -14,6 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from loopwright.sched import dtypes
+from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language.expr import (
     Axis,
     Binary,
@@ -27,6 +28,7 @@ from loopwright.sched.language.expr import (
     Unary,
     children,
 )
+from loopwright.sched.language.extern import Extern
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.reference.numbers import (
     BINARIES,
@@ -40,6 +42,7 @@ from loopwright.sched.reference.numbers import (
     to_integer,
     unit,
 )
+from loopwright.sched.reference.slack import magnitude, or_zero, spread, times
 
 Ranges = dict[Axis, tuple[int, int]]  # axis -> the part of it in the block, [start, stop)
 
@@ -215,7 +218,7 @@ class Points:
             return self._arithmetic_slack(expr, a, b, array, rounds=True)
         if a.slack is None and b.slack is None:
             return self._rounding(expr.dtype, array) if expr.op in ("pow", "floordiv", "mod") else None
-        ea, eb = _or_zero(a.slack), _or_zero(b.slack)
+        ea, eb = or_zero(a.slack), or_zero(b.slack)
         if expr.dtype == "bool":
             if expr.a.dtype == "bool":
                 return np.logical_or(ea, eb)
@@ -226,8 +229,8 @@ class Points:
         if dtypes.is_float(expr.dtype):
             fn, x, y = BINARIES[expr.op], a.array.astype(np.float64), b.array.astype(np.float64)
             return (
-                _spread(lambda v: fn(v, y), x, ea)
-                + _spread(lambda v: fn(x, v), y, eb)
+                spread(lambda v: fn(v, y), x, ea)
+                + spread(lambda v: fn(x, v), y, eb)
                 + self._rounding(expr.dtype, array)
             )
         return np.where(np.logical_or(ea, eb), np.inf, 0.0)
@@ -240,15 +243,15 @@ class Points:
             return None
         slack: Array | None = None
         if a.slack is not None or b.slack is not None:
-            ea, eb = _or_zero(a.slack), _or_zero(b.slack)
+            ea, eb = or_zero(a.slack), or_zero(b.slack)
             if expr.op in ("add", "sub"):
                 slack = ea + eb
             elif expr.op == "mul":
-                slack = _times(_magnitude(a.array), eb) + _times(_magnitude(b.array), ea) + _times(ea, eb)
+                slack = times(magnitude(a.array), eb) + times(magnitude(b.array), ea) + times(ea, eb)
             else:
-                room = _magnitude(b.array) - eb
+                room = magnitude(b.array) - eb
                 slack = np.where(
-                    room > 0, (ea + _times(_magnitude(array), eb)) / np.where(room > 0, room, 1), np.inf
+                    room > 0, (ea + times(magnitude(array), eb)) / np.where(room > 0, room, 1), np.inf
                 )
         if rounds and dtypes.is_float(expr.dtype):
             own = self._rounding(expr.dtype, array)
@@ -258,7 +261,7 @@ class Points:
     def _rounding(self, dtype: str, array: Array, ulps: float = 1) -> Array | None:
         if not dtypes.is_float(dtype):
             return None
-        size = _magnitude(array)  # an infinity is exact: it was one before, or everyone overflows
+        size = magnitude(array)  # an infinity is exact: it was one before, or everyone overflows
         return np.where(np.isinf(size), 0, size * (unit(dtype) * ulps) + floor_of(dtype))
 
     def _unary(self, expr: Unary) -> Value:
@@ -267,8 +270,10 @@ class Points:
         return Value(array.astype(a.array.dtype, copy=False), a.slack)
 
     def _call(self, expr: Call) -> Value:
-        fn = FUNCTIONS[expr.fn]
         values = [self.value(arg) for arg in expr.args]
+        if isinstance(expr.fn, Extern):
+            return self._extern(expr.fn, values)
+        fn = FUNCTIONS[expr.fn]
         if not dtypes.is_float(expr.dtype):
             return Value(fn(values[0].array).astype(expr.dtype, copy=False), values[0].slack)
         args = [v.array.astype(np.float64) for v in values]
@@ -282,11 +287,28 @@ class Points:
             own = self._rounding(kind, array, FUNCTION_ULPS)
             assert own is not None
             if expr.fn not in RELATIVE_FUNCTIONS:
-                own = own + 4 * unit(kind) * np.minimum(1, _magnitude(x))
+                own = own + 4 * unit(kind) * np.minimum(1, magnitude(x))
             if kind != expr.dtype:
-                own = own + _or_zero(self._rounding(expr.dtype, array))
+                own = own + or_zero(self._rounding(expr.dtype, array))
             slack = own if slack is None else slack + own
         return Value(array, slack)
+
+    def _extern(self, fn: Extern, values: list[Value]) -> Value:
+        """A C function by the NumPy function that stands for it; what it makes of unsure arguments is unknown."""
+        if fn.numpy is None:
+            raise DefinitionError(
+                f"{fn}: give it numpy=, a function that computes the same of arrays; the reference needs it"
+            )
+        array = np.asarray(fn.numpy(*(value.array for value in values))).astype(fn.returns)
+        if not self.track:
+            return Value(array)
+        unsure = [value.slack > 0 for value in values if value.slack is not None]
+        own = self._rounding(fn.returns, array, FUNCTION_ULPS)
+        if not unsure:
+            return Value(array, own)
+        return Value(
+            array, np.where(np.logical_or.reduce(np.broadcast_arrays(*unsure)), np.inf, or_zero(own))
+        )
 
     @staticmethod
     def _brought(fn: Callable[..., Array], args: list[Array], values: list[Value]) -> Array | None:
@@ -294,7 +316,7 @@ class Points:
         total: Array | None = None
         for n, value in enumerate(values):
             if value.slack is not None:
-                moved = _spread(lambda x, n=n: fn(*args[:n], x, *args[n + 1 :]), args[n], value.slack)  # type: ignore[misc]
+                moved = spread(lambda x, n=n: fn(*args[:n], x, *args[n + 1 :]), args[n], value.slack)  # type: ignore[misc]
                 total = moved if total is None else total + moved
         return total
 
@@ -310,17 +332,17 @@ class Points:
         if source == "bool":
             return Value(array, None if slack is None else slack.astype(np.float64))
         if expr.dtype == "bool":
-            return Value(array, None if slack is None else (_magnitude(value.array) <= slack) & (slack > 0))
+            return Value(array, None if slack is None else (magnitude(value.array) <= slack) & (slack > 0))
         if dtypes.is_float(source) and dtypes.is_integer(expr.dtype):
             return Value(
-                array, None if slack is None else _spread(np.trunc, value.array.astype(np.float64), slack)
+                array, None if slack is None else spread(np.trunc, value.array.astype(np.float64), slack)
             )
         narrower = dtypes.is_float(expr.dtype) and not np.can_cast(
             dtypes.numpy_dtype(source), dtypes.numpy_dtype(expr.dtype)
         )
         if narrower:
             own = self._rounding(expr.dtype, array)
-            slack = own if slack is None else slack + _or_zero(own)
+            slack = own if slack is None else slack + or_zero(own)
         return Value(array, slack)
 
     def _select(self, expr: Select) -> Value:
@@ -328,7 +350,7 @@ class Points:
         array = np.where(cond.array, a.array, b.array)
         if cond.slack is None and a.slack is None and b.slack is None:
             return Value(array)
-        ea, eb = _or_zero(a.slack), _or_zero(b.slack)
+        ea, eb = or_zero(a.slack), or_zero(b.slack)
         slack = np.where(cond.array, ea, eb)
         if cond.slack is not None:
             if expr.dtype == "bool":
@@ -357,26 +379,3 @@ def shared(expr: Expr) -> set[int]:
         seen.add(id(current))
         stack.extend(children(current))
     return shared
-
-
-def _or_zero(slack: Array | None) -> Array:
-    return np.zeros(()) if slack is None else slack
-
-
-def _magnitude(array: Array) -> Array:
-    return np.abs(array.astype(np.float64))
-
-
-def _times(a: Array, slack: Array) -> Array:
-    """``a * slack``, where no slack stays none even beside an infinity."""
-    return np.where(slack == 0, 0.0, a * slack)
-
-
-def _spread(fn: Callable[[Array], Array], x: Array, slack: Array) -> Array:
-    """How far ``fn`` moves when its argument moves by ``slack``; a side where it is not defined does not count."""
-    here = fn(x)
-    return np.where(
-        slack == 0,
-        0.0,
-        np.nan_to_num(np.fmax(np.abs(fn(x + slack) - here), np.abs(fn(x - slack) - here)), posinf=np.inf),
-    )

@@ -12,6 +12,7 @@ from loopwright.sched.lowering.stmt import Program
 from loopwright.sched.runtime.kernel import Kernel, compile_function
 from loopwright.sched.runtime.limits import limits_of, shape_of
 from loopwright.sched.runtime.signature import Param, Signature
+from loopwright.sched.runtime.symbols import check_symbols
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.runtime.trust import check_implementations, check_target
 
@@ -90,8 +91,9 @@ def build_schedule(
 
     Raises:
         ScheduleError: the schedule still has knobs.
-        BuildError: TVM or LLVM refused.
+        BuildError: TVM or LLVM refused, or a C function is missing.
     """
+    check_symbols(schedule.work)
     lowered = lower_schedule(schedule, target)
     check_implementations(schedule.nests)
     signature = signature_of(work or schedule.work, lowered.program)

@@ -127,6 +127,7 @@ def _linked(kernel: Kernel, folder: Path) -> Path:
         "-o",
         str(made),
         *map(str, [*parts, text]),
+        *_foreign(kernel),
         "-lm",
         "-lpthread",
     ]
@@ -136,6 +137,16 @@ def _linked(kernel: Kernel, folder: Path) -> Path:
             f"{compiler} could not link the library: {(done.stderr.strip() or 'no message')[-400:]}"
         )
     return made
+
+
+def _foreign(kernel: Kernel) -> list[str]:
+    """What links the C functions that a kernel calls; one that is missing where the library is loaded is found out then."""
+    from loopwright.sched.language.extern import externs, libraries
+
+    if kernel.schedule is None or not any(externs(kernel.schedule.work)):
+        return []
+    paths = sorted(set(libraries(kernel.schedule.work).values()))
+    return [*paths, *(f"-Wl,-rpath,{Path(path).parent}" for path in paths), "-Wl,-z,now"]
 
 
 def _compiler() -> str:
