@@ -105,10 +105,11 @@ class _Printer:
         farther_out = nest.place.kind == "at" and (nest.stored is not None or copies_of(self.nests, nest) > 1)
         if not in_loop and not before and not farther_out:
             kept.insert(0, nest)
-        kept += kept_in(self.nests, nest.name)
+        nests = (nest, *self.nests.updates(nest.name))
+        kept += [other for one in nests for other in kept_in(self.nests, one.name)]
         for other in kept:
             yield from self.made(other, depth)
-        for one in (nest, *self.nests.updates(nest.name)):
+        for one in nests:
             yield from self.loops(one, 0, depth)
 
     def followers(self, nest: StageNest) -> list[StageNest]:

@@ -201,6 +201,23 @@ def test_an_element_held_at_the_edge_may_meet_what_is_written() -> None:
         ahead(5, 6, 2).schedule().parallel("s.u0.i")
 
 
+@pytest.mark.parametrize("place", ["root", "row"])
+def test_a_window_slides_along_a_domain(place: str) -> None:
+    @lw.operator
+    def smoothed(R: int, N: int) -> Any:
+        a, t = lw.input("a", (R, N + 2)), lw.reduce_axis("t", N)
+        b = lw.compute("b", (R, N + 2), lambda r, i: a[r, i] * 2)
+        s = lw.compute("s", (R, N), lambda r, i: 0.0)
+        return s.update(
+            lambda r: ((r, t), s[r, lw.max(t - 1, 0)] + b[r, t] + b[r, t + 1] - b[r, t + 2]), over=t
+        )
+
+    schedule = smoothed(4, 9).schedule().compute_at("b", "s.u0.t")
+    schedule = schedule.store_root("b") if place == "root" else schedule.store_at("b", "s.u0.r")
+    check_kernel(schedule.work, lw.build(schedule.work, target="cpu", schedule=schedule))
+    assert "buffer b: float32" in str(schedule)
+
+
 def test_every_update_of_a_chain_has_loops_of_its_own() -> None:
     schedule = filtered(6, 11).schedule().unroll("y.u0.r").vectorize("y.u1.r", 4)
     kinds = {name: [loop.kind for loop in nest.loops] for name, nest in schedule.nests.stages.items()}
