@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from loopwright.sched.errors import ScheduleError
+from loopwright.sched.language.expr import Axis
 from loopwright.sched.scheduling.address import shown
 from loopwright.sched.scheduling.checks import check_order
 from loopwright.sched.scheduling.nest import Loop, StageNest
@@ -104,6 +105,25 @@ def check_dimension(where: str, nest: StageNest, axis: Any) -> str:
             else f"{where}: {nest.name} has one dimension, whose elements lie side by side"
         )
     return names[shows.index(axis)]
+
+
+def check_axis(where: str, nest: StageNest, name: Any) -> Axis:
+    """A name is that of an axis of the stage, whatever loops it has been split into; returns the axis."""
+    for axis in nest.stage.all_axes:
+        if axis.name == name:
+            return axis
+    axes = ", ".join(axis.name for axis in nest.stage.all_axes)
+    raise ScheduleError(f"{where}: {nest.name} has no axis {name!r}; its axes are {axes or 'none'}")
+
+
+def check_known(where: str, nest: StageNest, axis: Axis) -> int:
+    """The length of an axis does not wait for a call; returns it."""
+    if not isinstance(axis.extent, int):
+        raise ScheduleError(
+            f"{where}: only a call knows how long {nest.name}.{axis.name} is ({axis.extent}); "
+            "lw.size(..., multiple_of=) promises what pad would make"
+        )
+    return axis.extent
 
 
 def check_offset(where: str, factor: int, offset: Any) -> None:

@@ -206,6 +206,10 @@ class DirectiveMethods:
         """Let the step from one index of ``axis`` to the next in the buffer of ``stage`` be ``offset`` modulo ``factor``."""
         return self._add("storage_align", stage=stage, axis=axis, factor=factor, offset=offset)
 
+    def pad(self, stage: Text, axis: Text, factor: Number) -> Schedule:
+        """Make ``axis`` of ``stage`` longer, to a multiple of ``factor``; beyond its old end are zeros, or no terms."""
+        return self._add("pad", stage=stage, axis=axis, factor=factor)
+
     def rfactor(self, loop: Text, name: Text | None = None) -> Schedule:
         """Take a reduction loop out into a stage ``name`` of partial results, and reduce these; ``C_rf`` by default."""
         return self._add("rfactor", loop=loop, name=name)

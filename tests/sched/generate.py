@@ -23,7 +23,7 @@ KINDS = (
     "split", "split", "split", "tile", "fuse", "fuse", "reorder", "reorder", "vectorize", "vectorize", "parallel", "unroll",
     "compute_at", "compute_at", "compute_at", "reverse_compute_at", "reverse_compute_at", "compute_inline", "compute_root",
     "cache_read", "cache_read", "cache_write", "clone", "transform_layout", "transform_layout", "rfactor", "rfactor",
-    "storage_align", "set_scope", "decompose_reduction",
+    "storage_align", "set_scope", "pad", "decompose_reduction",
     "store_at", "store_root", "double_buffer", "pipeline", "prefetch",
 )  # fmt: skip
 
@@ -113,6 +113,9 @@ def propose(
             return kind, ((nest.name, choose(dims or [""]), factor, choose(range(factor))), {})
         case "decompose_reduction":
             return kind, ((nest.name,), {"at": choose((None, loop)), "name": f"D{number}"})
+        case "pad":
+            axes = [axis.name for axis in nest.stage.all_axes]
+            return kind, ((nest.name, choose(axes), choose(FACTORS)), {})
         case "set_scope":
             return kind, ((nest.name, choose(("local", "global", "shared"))), {})
     return kind, ((nest.name,), {})

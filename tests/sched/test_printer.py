@@ -145,6 +145,14 @@ NESTS: dict[str, Callable[[], Schedule]] = {
         .decompose_reduction("acc")
         .compute_inline("biased")
     ),
+    "padded": lambda: (
+        matmul(9, 18, 6, "int8")
+        .schedule()
+        .cache_read("B", name="Bp")
+        .pad("Bp", "k", 4)
+        .pad("C", "k", 4)
+        .split("C.k", ("ko", "ki"), 4)
+    ),
     "laid out": lambda: (
         matmul(500, 300, 200)
         .schedule()

@@ -22,7 +22,7 @@ from loopwright.sched.scheduling.directives.place import (
     reverse_compute_at,
 )
 from loopwright.sched.scheduling.directives.reductions import decompose_reduction, rfactor
-from loopwright.sched.scheduling.directives.storage import set_scope, storage_align
+from loopwright.sched.scheduling.directives.storage import pad, set_scope, storage_align
 from loopwright.sched.scheduling.directives.storing import store_at, store_root
 from loopwright.sched.scheduling.directives.tensor import check_intrinsics, tensorize
 from loopwright.sched.scheduling.knobs import Choice, Derived, Knob, filled, knobs_in
@@ -35,7 +35,7 @@ DIRECTIVES: dict[str, Callable[..., Nests]] = {
         vectorize, parallel, unroll,
         compute_at, reverse_compute_at, compute_inline, compute_root,
         cache_read, cache_write, clone,
-        transform_layout, set_scope, storage_align, store_at, store_root,
+        transform_layout, set_scope, storage_align, pad, store_at, store_root,
         rfactor, decompose_reduction,
         double_buffer, pipeline, prefetch,
         tensorize,
