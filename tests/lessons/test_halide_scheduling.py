@@ -74,6 +74,19 @@ LESSON_8 = {
     "a part for each tile": lesson_8(8, 8)
     .tile("consumer", y=("yo", "yi", 4), x=("xo", "xi", 4))
     .compute_at("producer", "consumer.xo"),
+    "stored at root, computed for each row": lesson_8(4, 4)
+    .compute_at("producer", "consumer.y")
+    .store_root("producer"),
+    "stored at root, computed for each point": lesson_8(4, 4)
+    .compute_at("producer", "consumer.x")
+    .store_root("producer"),
+    "strips in parallel, a window in each": lesson_8(160, 160)
+    .split("consumer.y", ("yo", "yi"), 16)
+    .parallel("consumer.yo")
+    .vectorize("consumer.x", 4)
+    .compute_at("producer", "consumer.yi")
+    .store_at("producer", "consumer.yo")
+    .vectorize("producer.x", 4),
     "strips in parallel, in vectors": lesson_8(160, 160)
     .split("consumer.y", ("yo", "yi"), 16)
     .parallel("consumer.yo")
