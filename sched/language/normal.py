@@ -154,6 +154,7 @@ class _Hoist:
         self.counts: dict[str, int] = {}
         self.done: dict[int, tuple[Stage, tuple[Axis, ...], list[int]]] = {}
         self.used: dict[int, set[int]] = {}
+        self.own: dict[int, Reduce] = {}
 
     def note_parts(self, values: Values) -> None:
         """Remember which components of tuple reductions are used: only these are stored."""
@@ -165,10 +166,9 @@ class _Hoist:
     def __call__(self, values: Values) -> Values:
         self.note_parts(values)
         outer = _outermost(values)
-        unnamed = bool(outer) and all(reduce.name is None for reduce in outer)
-        if unnamed and (len(outer) == 1 or (len(values) > 1 and _together(outer))):
-            own = {id(reduce): self._inside(reduce, self.axes) for reduce in outer}
-            return tuple(rewrite(value, lambda e: own.get(id(e))) for value in values)
+        unnamed = [reduce for reduce in outer if reduce.name is None]
+        if (len(values) > 1 and unnamed and _together(unnamed)) or len(outer) == len(unnamed) == 1:
+            self.own = {id(reduce): self._inside(reduce, self.axes) for reduce in unnamed}
         return tuple(self._replaced(value, self.axes) for value in values)
 
     def _inside(self, reduce: Reduce, scope: tuple[Axis, ...]) -> Reduce:
@@ -180,8 +180,11 @@ class _Hoist:
 
         def change(e: Expr) -> Expr | None:
             if isinstance(e, Item):
-                return self._load(e.reduce, e.part, scope)
-            return self._load(e, 0, scope) if isinstance(e, Reduce) else None
+                mine = self.own.get(id(e.reduce))
+                return self._load(e.reduce, e.part, scope) if mine is None else Item(mine, e.part)
+            if isinstance(e, Reduce):
+                return self.own[id(e)] if id(e) in self.own else self._load(e, 0, scope)
+            return None
 
         return rewrite(value, change)
 

@@ -36,6 +36,9 @@ def reduction_axes(what: str, over: Over | None) -> tuple[Axis, ...]:
     axes: tuple[Axis, ...] = tuple(given)
     if not axes or not all(isinstance(axis, Axis) and axis.reduce for axis in axes):
         raise DefinitionError(f"{what}: over= takes reduction axes, such as k = lw.reduce_axis('k', K)")
+    if len({id(axis) for axis in axes}) < len(axes):
+        listed = ", ".join(axis.name for axis in axes)
+        raise DefinitionError(f"{what}: over= names an axis twice: {listed}")
     return axes
 
 

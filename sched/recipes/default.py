@@ -157,13 +157,18 @@ def gemm_plan(roles: Roles, target: Target) -> GemmPlan:
 
 
 def register_tile(roles: Roles, target: Target) -> tuple[int, int]:
-    """Rows and columns of the register tile: two vectors wide, accumulators in all registers but four."""
+    """Rows and columns of the register tile: two vectors wide, accumulators in all registers but four.
+
+    The components of a reduction over tuples share them.
+    """
     assert roles.rows is not None and roles.vector is not None
     lanes = native_lanes(roles, target)
     columns = 2 * lanes
     while columns > 1 and columns // 2 >= known(roles.vector.extent):
         columns //= 2
-    most = max(1, (target.registers - 4) // max(1, ceil(columns / lanes)))
+    reduce = roles.stage.reduce
+    components = len(reduce.values) if reduce is not None else 1
+    most = max(1, (target.registers - 4) // (components * max(1, ceil(columns / lanes))))
     extent = known(roles.rows.extent)
     if extent <= most:
         return extent, columns

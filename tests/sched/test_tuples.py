@@ -89,6 +89,23 @@ def test_reductions_over_other_axes_are_stages_of_their_own() -> None:
     check(work.schedule())
 
 
+def test_a_reduction_with_a_name_is_a_stage_and_the_others_share_their_loops() -> None:
+    @lw.operator
+    def named(M: int, K: int) -> Any:
+        x, k = lw.input("x", (M, K), "int32"), lw.reduce_axis("k", K)
+
+        def of_row(i: Any) -> Any:
+            value, at = lw.argmax(x[i, k], over=k, both=True, name="top")
+            return lw.sum(x[i, k], over=k) - value, lw.min(x[i, k], over=k) + at
+
+        return lw.compute("s", (M,), of_row)
+
+    work = named(4, 6)
+    assert [(stage.name, len(stage.bodies)) for stage in work.stages] == [("top", 2), ("s", 2)]
+    assert [member.op for member in work.stages[1].reduce.members] == ["sum", "min"]  # type: ignore[union-attr]
+    check(work.schedule())
+
+
 def test_an_inner_reduction_is_hoisted_and_the_outer_ones_stay() -> None:
     @lw.operator
     def spread(M: int, K: int) -> Any:
