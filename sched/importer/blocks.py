@@ -18,9 +18,12 @@ from tvm.sym.iter_affine_map import IterMapLevel
 from tvm_ffi import structural_equal
 
 from loopwright.sched.importer.buffers import integer
+from loopwright.sched.importer.coverage import covers_once
 from loopwright.sched.importer.refuse import brief, refuse
 
 SPATIAL, REDUCE = 0, 2
+# Kinds of loops that say how a formula is computed, and not which.
+ON_A_CPU = (tirx.ForKind.SERIAL, tirx.ForKind.PARALLEL, tirx.ForKind.VECTORIZED, tirx.ForKind.UNROLLED)
 OTHER_KINDS = {
     1: "bound to threads",
     3: "ordered",
@@ -103,9 +106,9 @@ def _statement(stmt: Any, loops: tuple[Any, ...], where: str) -> Iterator[Block]
 
 def _check_loop(loop: Any, where: str) -> None:
     name = loop.loop_var.name
-    if loop.kind != tirx.ForKind.SERIAL or loop.thread_binding is not None:
+    if loop.kind not in ON_A_CPU or loop.thread_binding is not None:
         kind = tirx.ForKind(loop.kind).name.lower().replace("_", " ")
-        refuse(where, f"it is scheduled already: the loop {name} is {kind}",
+        refuse(where, f"it is scheduled for a GPU: the loop {name} is {kind}",
                "import the function as it was before its schedule; the schedule is written (or tuned) here")  # fmt: skip
     if loop.step is not None and not (isinstance(loop.step, IntImm) and loop.step.value == 1):
         refuse(
@@ -120,17 +123,14 @@ def _block(realize: Any, loops: tuple[Any, ...], function: str) -> Block:
     where = f"{function}, block {block.name_hint!r}"
     if len(block.match_buffers) > 0:
         refuse(where, "it works on sub-regions of buffers (match_buffer)", "address the whole buffers")
-    if not (isinstance(realize.predicate, IntImm) and realize.predicate.value):
-        refuse(
-            where,
-            f"it runs only where `{brief(realize.predicate)}` (T.where)",
-            "import the function as it was before its schedule, or store T.if_then_else(condition, value, otherwise)",
-        )
     iters = tuple(
         _iter(var, value, loops, where)
         for var, value in zip(block.iter_vars, realize.iter_values, strict=True)
     )
-    _check_bindings(iters, realize.iter_values, loops, where)
+    if isinstance(realize.predicate, IntImm) and realize.predicate.value:
+        _check_bindings(iters, realize.iter_values, loops, where)
+    else:
+        _check_condition(iters, realize, loops, where)
     bindings, stores = _stores(block.body, where)
     inits: tuple[Any, ...] = ()
     if block.init is not None:
@@ -208,6 +208,18 @@ def _check_affine(
     )
     refuse(where, f"its loops do not reach each point of it exactly once: {text}, over {over or 'no loop'}",
            "bind each iterator to a loop of its own range")  # fmt: skip
+
+
+def _check_condition(iters: tuple[Iter, ...], realize: Any, loops: tuple[Any, ...], where: str) -> None:
+    """Refuse a condition that leaves out a point of the block, and not only what a loop runs over its end."""
+    ranges = {loop.loop_var: _range(loop, where) for loop in loops}
+    spans = [(item.low, item.extent) for item in iters]
+    if not covers_once(spans, list(realize.iter_values), ranges, realize.predicate, where):
+        refuse(
+            where,
+            f"it runs only where `{brief(realize.predicate)}` (T.where), which leaves out points of it or repeats some",
+            "import the function as it was before its schedule, or store T.if_then_else(condition, value, otherwise)",
+        )
 
 
 def _bijective(values: list[Any], domain: dict[Any, Any]) -> bool:

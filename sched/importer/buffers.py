@@ -61,9 +61,9 @@ def check_dense(buffer: Any, where: str) -> None:
         refuse(where, f"{what} has an element offset", "import the function with buffers that start at 0")
     if buffer.ty.layout is not None and getattr(buffer.ty.layout, "shape", None):
         refuse(where, f"{what} has a memory layout of its own", "import the function before that is changed")
-    if buffer.ty.storage_scope not in ("", "global"):
+    if buffer.ty.storage_scope not in ("", "global", "local"):
         refuse(
             where,
-            f"it is scheduled already: {what} is in the memory scope {buffer.ty.storage_scope!r}",
+            f"it is scheduled for a GPU: {what} is in the memory scope {buffer.ty.storage_scope!r}",
             "import the function as it was before its schedule",
         )

@@ -48,11 +48,11 @@ def always_inside(index: Expr, size: int) -> bool:
     if not 0 < points <= MOST_POINTS:
         return False
     grid = np.ix_(*(np.arange(known(axis.extent), dtype="int64") for axis in axes))
-    values = _evaluate(index, dict(zip(axes, grid, strict=True)))
+    values = evaluated(index, dict(zip(axes, grid, strict=True)))
     return values is not None and bool(np.all((values >= 0) & (values < size)))
 
 
-def _evaluate(expr: Expr, axes: dict[Axis, Any]) -> Any | None:
+def evaluated(expr: Expr, axes: dict[Axis, Any]) -> Any | None:
     """The values of an integer expression at every point; None for one that reads data, or divides by zero."""
     match expr:
         case Const():
@@ -60,15 +60,15 @@ def _evaluate(expr: Expr, axes: dict[Axis, Any]) -> Any | None:
         case Axis():
             return axes[expr]
         case Cast() if dtypes.is_integer(expr.value.dtype) and expr.dtype in ("int32", "int64"):
-            return _evaluate(expr.value, axes)
+            return evaluated(expr.value, axes)
         case Unary(op="neg"):
-            a = _evaluate(expr.a, axes)
+            a = evaluated(expr.a, axes)
             return None if a is None else -a
         case Select():
-            cond, a, b = (_evaluate(e, axes) for e in (expr.cond, expr.a, expr.b))
+            cond, a, b = (evaluated(e, axes) for e in (expr.cond, expr.a, expr.b))
             return None if cond is None or a is None or b is None else np.where(cond, a, b)
         case Binary() if expr.op in OPERATIONS:
-            a, b = _evaluate(expr.a, axes), _evaluate(expr.b, axes)
+            a, b = evaluated(expr.a, axes), evaluated(expr.b, axes)
             if a is None or b is None or (expr.op in ("floordiv", "mod") and not np.all(b)):
                 return None
             return OPERATIONS[expr.op](a, b)

@@ -27,9 +27,12 @@ from loopwright.sched.language.workload import Workload
 def from_tir(func: PrimFunc, name: str | None = None) -> Workload:
     """Read a TensorIR function as a workload: its formula is kept, its loops are not.
 
-    Takes what ``te.create_prim_func``, ``relax.transform.LegalizeOps`` and TVMScript with ``T.sblock`` give, before any
-    schedule. Parameters that are only read become inputs, those that are written become outputs, both in their order;
-    each block becomes a stage named after the buffer that it writes, its axes after the loops.
+    Takes what ``te.create_prim_func``, ``relax.transform.LegalizeOps`` and TVMScript with ``T.sblock`` give. Parameters that
+    are only read become inputs, those that are written become outputs, both in their order; each block becomes a stage named
+    after the buffer that it writes, its axes after the loops.
+
+    A schedule in it is no part of the formula and is left behind: split, fused and reordered loops, also with ``T.where`` for
+    what a split runs over its end; parallel, vectorized and unrolled ones; annotations; copies in local memory.
 
     Where TVM starts a maximum at the least finite float, ours starts at minus infinity; all else is computed as TVM does.
 
@@ -38,8 +41,9 @@ def from_tir(func: PrimFunc, name: str | None = None) -> Workload:
         name: the workload's name; default: the function's own. It is not part of the workload's key.
 
     Raises:
-        DefinitionError: the function is scheduled already, or holds something we have no equal of: reductions over tuples
-            other than argmin and argmax, opaque blocks, symbolic shapes, partial or repeated writes, unknown dtypes and calls.
+        DefinitionError: the function is lowered, or scheduled for a GPU, or holds something we have no equal of: reductions
+            over tuples other than argmin and argmax, opaque blocks, symbolic shapes, partial or repeated writes, unknown dtypes
+            and calls.
 
     >>> from tvm.script import tirx as T
     >>> @T.prim_func(s_tir=True)

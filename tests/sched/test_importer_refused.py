@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import tvm
 from tvm import relax, s_tir, te, tirx, topi
@@ -75,33 +76,76 @@ def test_other_things_than_functions() -> None:
     refused("no TensorIR function with blocks", from_tir, lowered)
 
 
-@pytest.mark.parametrize(
-    "move", ["parallel", "vectorize", "unroll", "cache", "predicate", "rfactor", "decompose"]
-)
-def test_scheduled_functions(move: str) -> None:
+def scheduled() -> tuple[s_tir.Schedule, Any]:
     x = placeholder(8, 6)
     k = te.reduce_axis((0, 6), name="k")
-    schedule = s_tir.Schedule(
-        te.create_prim_func([x, te.compute((8,), lambda i: te.sum(x[i, k], axis=k), name="y")])
-    )
+    func = te.create_prim_func([x, te.compute((8,), lambda i: te.sum(x[i, k], axis=k), name="y")])
+    return s_tir.Schedule(func), func
+
+
+@pytest.mark.parametrize(
+    "move", ["parallel", "vectorize", "unroll", "cache", "predicate", "both", "fused", "annotated"]
+)
+def test_schedules_are_left_behind(move: str) -> None:
+    schedule, func = scheduled()
     block = schedule.get_sblock("y")
     i, j = schedule.get_loops(block)
-    said = "scheduled already"
     if move in ("parallel", "vectorize", "unroll"):
         getattr(schedule, move)(i)
     elif move == "cache":
         schedule.cache_write(block, 0, "local")
     elif move == "predicate":
         schedule.split(i, [None, 3])
-        said = "(T.where)"
-    elif move == "rfactor":
-        schedule.rfactor(schedule.split(j, [2, 3])[0], 0)
-        assert from_tir(schedule.mod["main"]).stages[0].shape != ()
-        return
+    elif move == "both":
+        (io, ii), (jo, ji) = schedule.split(i, [None, 3]), schedule.split(j, [None, 4])
+        schedule.reorder(jo, io, ji, ii)
+        schedule.unroll(ii)
+    elif move == "fused":
+        schedule.parallel(schedule.split(schedule.split(i, [None, 3])[0], [None, 2])[0])
     else:
-        schedule.decompose_reduction(block, j)
-        said = "several blocks"
-    refused(said, from_tir, schedule.mod["main"], "f")
+        schedule.annotate(i, "pragma_auto_unroll_max_step", 16)
+    found, plain = from_tir(schedule.mod["main"], "f"), from_tir(func, "f")
+    if move == "cache":
+        assert [stage.shape for stage in found.stages] == [(8,), (8,)]
+    else:
+        assert found.key == plain.key
+    x = np.arange(48, dtype="float32").reshape(8, 6)
+    np.testing.assert_array_equal(found.reference(x), plain.reference(x))
+
+
+def test_scheduled_functions() -> None:
+    schedule, _ = scheduled()
+    _, j = schedule.get_loops(schedule.get_sblock("y"))
+    schedule.decompose_reduction(schedule.get_sblock("y"), j)
+    refused("several blocks", from_tir, schedule.mod["main"], "f")
+    schedule, _ = scheduled()
+    schedule.bind(schedule.get_loops(schedule.get_sblock("y"))[0], "threadIdx.x")
+    refused("scheduled for a GPU", from_tir, schedule.mod["main"], "f")
+    schedule, _ = scheduled()
+    _, j = schedule.get_loops(schedule.get_sblock("y"))
+    schedule.rfactor(schedule.split(j, [2, 3])[0], 0)
+    assert from_tir(schedule.mod["main"]).stages[0].shape != ()
+
+
+def test_conditions_that_leave_points_out() -> None:
+    @T.prim_func(s_tir=True)
+    def some(x: T.Buffer((8,), "float32"), y: T.Buffer((8,), "float32")) -> None:
+        for i in range(8):
+            with T.sblock("y"):
+                vi = T.axis.remap("S", [i])
+                T.where(i < 7)
+                y[vi] = x[vi] + T.float32(1)
+
+    @T.prim_func(s_tir=True)
+    def twice(x: T.Buffer((8,), "float32"), y: T.Buffer((8,), "float32")) -> None:
+        for i, j in T.grid(3, 4):
+            with T.sblock("y"):
+                vi = T.axis.spatial(8, i * 2 + j)
+                T.where(i * 2 + j < 8)
+                y[vi] = x[vi] + T.float32(1)
+
+    for func in (some, twice):
+        refused("(T.where), which leaves out points", from_tir, func, "f")
 
 
 def test_serial_tiles_are_no_change_of_the_formula() -> None:
