@@ -266,21 +266,37 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """All nodes of an expression, parents first."""
+    """All nodes of an expression, parents first; a node that stands in several places comes once."""
+    seen: set[int] = set()
     stack = [expr]
     while stack:
         current = stack.pop()
-        yield current
-        stack.extend(reversed(children(current)))
+        if id(current) not in seen:
+            seen.add(id(current))
+            yield current
+            stack.extend(reversed(children(current)))
 
 
 def rewrite(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
-    """Rebuild an expression top-down: where ``change`` returns an expression, it stands instead of the node."""
-    replaced = change(expr)
-    if replaced is not None:
-        return replaced
+    """Rebuild an expression top-down: where ``change`` returns an expression, it stands instead of the node.
+
+    A node that stands in several places is changed once, and stands in several places again.
+    """
+    known: dict[int, Expr] = {}
+
+    def visit(e: Expr) -> Expr:
+        if id(e) not in known:
+            replaced = change(e)
+            known[id(e)] = _with_children(e, visit) if replaced is None else replaced
+        return known[id(e)]
+
+    return visit(expr)
+
+
+def _with_children(expr: Expr, visit: Callable[[Expr], Expr]) -> Expr:
+    """A node with changed children; itself if none is."""
     old = children(expr)
-    new = tuple(rewrite(child, change) for child in old)
+    new = tuple(visit(child) for child in old)
     if all(x is y for x, y in zip(old, new, strict=True)):
         return expr
     match expr:
