@@ -168,9 +168,10 @@ def _parameters(fn: Callable[..., Any], what: str) -> list[str]:
             f"{what}: its first argument is a function, such as lambda i: (i, value), not {fn!r}"
         )
     parameters = list(inspect.signature(fn).parameters.values())
-    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.KEYWORD_ONLY) for p in parameters):
+    needed = [p for p in parameters if p.default is p.empty]
+    if any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in needed):
         raise DefinitionError(f"{what}: the function names its axes one by one, such as lambda y, x: ...")
-    return [p.name for p in parameters if p.default is p.empty]
+    return [p.name for p in needed]
 
 
 def _pair(result: Any, what: str) -> tuple[Any, Any]:

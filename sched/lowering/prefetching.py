@@ -47,11 +47,11 @@ def _read(builder: Builder, frame: Frame, ahead: Prefetch) -> Box | None:
     """The box that this iteration reads."""
     nests, host, box = builder.nests, frame.nest, None
     index = loop_index(host, ahead.loop)
-    for reader in dict.fromkeys(builder.regions.readers(ahead.tensor)):
+    for reader in dict.fromkeys(builder.regions.readers(builder.nests.last(ahead.tensor))):
         steps = path(nests, reader)
         if reader == host.name or any(s.stage == host.name and s.index >= index for s in steps):
             spans = builder.regions.spans_at(reader, host.name, frame.axis_spans())
-            reads = builder.regions.reads(reader, ahead.tensor)
+            reads = builder.regions.reads(reader, builder.nests.last(ahead.tensor))
             box = read_box(reads, _sizes(builder, ahead.tensor), spans, box)
     return box
 

@@ -81,7 +81,7 @@ def check_fetched(where: str, nests: Nests, nest: StageNest, loop: Loop, tensor:
             f"fetch what it reads"
         )
     reading = [other for other in nests.stages.values() if _inside(nests, other, nest, loop)]
-    loads = [load for other in reading for load in loads_of(nests, other.stage, tensor)]
+    loads = [load for other in reading for load in loads_of(nests, other.stage, nests.last(tensor))]
     if not loads:
         raise ScheduleError(f"{where}: nothing inside {spot} reads {tensor}")
     if any(isinstance(e, Load) for load in loads for index in load.indices for e in walk(index)):

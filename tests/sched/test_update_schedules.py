@@ -134,6 +134,17 @@ LEGAL: dict[str, Callable[[], Schedule]] = {
     "all in the domain of the last": lambda: (
         keyed_sums(5, 9, 4).schedule().compute_inline("half").compute_at("s", "h.u0.u").reorder("s.u0", "t r")
     ),
+    "computed ahead, in turn": lambda: (
+        filtered(6, 11).schedule().compute_at("y", "out.r").pipeline("out.r", 3)
+    ),
+    "the result fetched ahead": lambda: filtered(6, 11).schedule().prefetch("y", "out.r"),
+    "loads of a domain ahead": lambda: (
+        triangular_solve(5, 9)
+        .schedule()
+        .reorder("x.u0", "i k j")
+        .cache_read("L", "local", at="x.u0.i")
+        .pipeline("x.u0.i")
+    ),
     "tuples, their domain split and their lanes apart": lambda: (
         rotations(7, 13)
         .schedule()
