@@ -17,6 +17,7 @@ from loopwright.sched.errors import DefinitionError, ExpressionTypeError
 from loopwright.sched.language.nodes import ARITHMETIC as ARITHMETIC
 from loopwright.sched.language.nodes import BITWISE as BITWISE
 from loopwright.sched.language.nodes import COMPARISONS as COMPARISONS
+from loopwright.sched.language.nodes import FAST as FAST
 from loopwright.sched.language.nodes import INDEXERS as INDEXERS
 from loopwright.sched.language.nodes import LOGIC as LOGIC
 from loopwright.sched.language.nodes import MATH as MATH
@@ -222,7 +223,8 @@ def call(fn: str, *args: ExprLike) -> Expr:
         return exprs[0] if dtype in dtypes.UNSIGNED else Call("abs", exprs, dtype)
     if not dtypes.is_float(dtype):
         raise DefinitionError(
-            f"{fn}({exprs[0]}) on {dtype}: cast to a float first, for example lw.{fn}(lw.cast('float32', ...))"
+            f"{fn}({exprs[0]}) on {dtype}: cast to a float first, for example "
+            f"lw.{fn.removeprefix('fast_')}(lw.cast('float32', ...))"
         )
     return Call(fn, exprs, dtype)
 

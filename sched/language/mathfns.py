@@ -1,18 +1,22 @@
-"""The mathematical functions of the language: ``lw.exp(x)`` and its like, on float expressions."""
+"""The mathematical functions of the language: ``lw.exp(x)`` and its like, on float expressions.
+
+How accurate each is stands in ``docs/vector_math.md``. Some have a fast form, ``lw.exp(x, fast=True)``, for float32 and what is
+narrower: a few units in the last place instead of two, and only where arguments and results are normal numbers.
+"""
 
 from __future__ import annotations
 
 from loopwright.sched.language.expr import Expr, ExprLike, call
 
 
-def exp(x: ExprLike) -> Expr:
+def exp(x: ExprLike, fast: bool = False) -> Expr:
     """e to the power x."""
-    return call("exp", x)
+    return call("fast_exp" if fast else "exp", x)
 
 
-def exp2(x: ExprLike) -> Expr:
+def exp2(x: ExprLike, fast: bool = False) -> Expr:
     """2 to the power x."""
-    return call("exp2", x)
+    return call("fast_exp2" if fast else "exp2", x)
 
 
 def expm1(x: ExprLike) -> Expr:
@@ -20,14 +24,14 @@ def expm1(x: ExprLike) -> Expr:
     return call("expm1", x)
 
 
-def log(x: ExprLike) -> Expr:
+def log(x: ExprLike, fast: bool = False) -> Expr:
     """The natural logarithm."""
-    return call("log", x)
+    return call("fast_log" if fast else "log", x)
 
 
-def log2(x: ExprLike) -> Expr:
+def log2(x: ExprLike, fast: bool = False) -> Expr:
     """The logarithm to base 2."""
-    return call("log2", x)
+    return call("fast_log2" if fast else "log2", x)
 
 
 def log10(x: ExprLike) -> Expr:
@@ -60,19 +64,19 @@ def erf(x: ExprLike) -> Expr:
     return call("erf", x)
 
 
-def sigmoid(x: ExprLike) -> Expr:
+def sigmoid(x: ExprLike, fast: bool = False) -> Expr:
     """1 / (1 + exp(-x))."""
-    return call("sigmoid", x)
+    return call("fast_sigmoid" if fast else "sigmoid", x)
 
 
-def sin(x: ExprLike) -> Expr:
+def sin(x: ExprLike, fast: bool = False) -> Expr:
     """The sine of x radians."""
-    return call("sin", x)
+    return call("fast_sin" if fast else "sin", x)
 
 
-def cos(x: ExprLike) -> Expr:
+def cos(x: ExprLike, fast: bool = False) -> Expr:
     """The cosine of x radians."""
-    return call("cos", x)
+    return call("fast_cos" if fast else "cos", x)
 
 
 def tan(x: ExprLike) -> Expr:

@@ -31,6 +31,8 @@ MATH = (
 # Functions of several floats, and those that count the bits of an integer.
 SEVERAL = ("atan2", "hypot", "fmod", "copysign", "fma")
 COUNTS = ("popcount", "clz", "ctz")
+# Those that have a fast form: a function of its own, ``fast_exp``.
+FAST = ("exp", "exp2", "log", "log2", "sigmoid", "sin", "cos", "pow")
 
 ExprLike = Union["Expr", int, float, bool, np.generic]
 # The size of a dimension, or of a loop: a number, or an expression of sizes.
@@ -357,7 +359,7 @@ class Unary(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Call(Expr):
-    """A mathematical function of :data:`MATH`."""
+    """A mathematical function of :data:`MATH`, or the fast form of one of :data:`FAST`."""
 
     fn: str
     args: tuple[Expr, ...]

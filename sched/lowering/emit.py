@@ -31,7 +31,7 @@ from loopwright.sched.language.extents import larger
 from loopwright.sched.language.extern import Extern
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.language.polynomial import exact
-from loopwright.sched.lowering import calls, floats, integers, narrow, stmt
+from loopwright.sched.lowering import calls, floats, functions, integers, narrow, stmt
 from loopwright.sched.lowering.affine import number, plus, simplify, times
 from loopwright.sched.lowering.microcode import microcode
 from loopwright.sched.lowering.ranges import Ranges
@@ -51,16 +51,13 @@ STACK_BYTES = 16 * 1024
 BINARY = {
     "add": tirx.Add, "sub": tirx.Sub, "mul": tirx.Mul, "div": tirx.Div, "min": tirx.Min, "max": tirx.Max,
     "eq": tirx.EQ, "lt": tirx.LT, "le": tirx.LE, "gt": tirx.GT, "ge": tirx.GE,
-    "and": tirx.And, "or": tirx.Or, "pow": tirx.power,
+    "and": tirx.And, "or": tirx.Or,
     "bitand": tirx.bitwise_and, "bitor": tirx.bitwise_or, "bitxor": tirx.bitwise_xor,
 }  # fmt: skip
 # A counter that user code may read: on x86 it runs at one rate whatever the core's clock does.
 # What is fetched is read, not written (0), kept in all caches (3), and data (1).
 PREFETCH, FOR_READING = "llvm.prefetch", tuple(tirx.const(n, "int32") for n in (0, 3, 1))
 CLOCK = "llvm.readcyclecounter" if platform.machine() in ("x86_64", "AMD64") else "llvm.readsteadycounter"
-# Functions that round nothing, and those that TVM cannot compile: they are the C library's.
-EXACT = ("abs", "floor", "ceil", "round", "trunc")
-LIBRARY = ("expm1", "sinh", "cosh")
 
 
 def emit(program: stmt.Program) -> PrimFunc:
@@ -291,23 +288,12 @@ class _Emitter:
             case Call() if e.fn in calls.SEVERAL:
                 return calls.several(e.fn, [self.expr(arg) for arg in e.args], kind)
             case Call():
-                return self.call(e.fn, self.expr(e.args[0]), kind)
+                return functions.call(e.fn, [self.expr(arg) for arg in e.args], kind, self.hold)
             case Cast():
                 return self.cast(e)
             case Select():
                 return tirx.Select(self.expr(e.cond), self.expr(e.a), self.expr(e.b))
         raise AssertionError(f"no TensorIR for {type(e).__name__}")
-
-    @staticmethod
-    def call(fn: str, a: Any, dtype: str) -> Any:
-        """A mathematical function; of float16 it is computed in float32, where TVM has all of them and its digits."""
-        if dtype == "float16" and fn not in EXACT:
-            return tirx.Cast(dtype, _Emitter.call(fn, tirx.Cast("float32", a), "float32"))
-        if fn == "round":  # TVM's own is computed lane by lane
-            return tirx.call_llvm_pure_intrin(dtype, "llvm.roundeven", a)
-        if fn in LIBRARY:
-            return tirx.call_pure_extern(dtype, fn + ("f" if dtype == "float32" else ""), a)
-        return getattr(tirx, fn)(a)
 
     def cast(self, e: Cast) -> Any:
         """A conversion; to bool it asks whether the value is not zero."""
@@ -327,6 +313,8 @@ class _Emitter:
         a, b = self.expr(e.a), self.expr(e.b)
         if e.a.dtype == "bool" and e.op in COMPARISONS:  # TVM compares bools as floats, which LLVM refuses
             a, b = tirx.Cast("int8", a), tirx.Cast("int8", b)
+        if e.op == "pow":
+            return functions.power(a, b, _computed(e.dtype), self.hold)
         integer = dtypes.is_integer(e.dtype)
         if e.op in ("min", "max") and dtypes.is_float(e.dtype):
             return floats.extreme(

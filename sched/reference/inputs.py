@@ -14,7 +14,7 @@ from loopwright.sched.language.workload import Workload, stage_exprs
 from loopwright.sched.reference.numbers import Array
 
 # Functions that have no value for negative arguments.
-POSITIVE = ("log", "log2", "log10", "sqrt", "rsqrt")
+POSITIVE = ("log", "log2", "log10", "sqrt", "rsqrt", "fast_log", "fast_log2", "fast_pow")
 STEPS = 16  # of floats in 1: see random_inputs
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,41 +10,6 @@ import numpy as np
 from loopwright.sched import dtypes
 
 Array = np.ndarray[Any, Any]
-
-_ERF = np.frompyfunc(math.erf, 1, 1)
-
-
-def _fma(a: Array, b: Array, c: Array) -> Array:
-    """``a * b + c``: of float32 and narrower operands the product is exact in float64, of others in x86's long double nearly."""
-    return (a.astype(np.longdouble) * b + c).astype(np.float64)
-
-
-def _ones(x: Array) -> Array:
-    """The bits of integers, the lowest first, along a dimension of their own."""
-    bits = 8 * x.itemsize
-    return np.stack([(x >> n) & 1 for n in range(bits)])
-
-
-def _before(bits: Array) -> Array:
-    """How many zeros come before the first one."""
-    return np.where(bits.any(axis=0), bits.argmax(axis=0), len(bits))
-
-
-FUNCTIONS: dict[str, Callable[..., Array]] = {
-    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
-    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
-    "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "sqrt": np.sqrt, "abs": np.abs,
-    "floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc,
-    "erf": lambda x: np.asarray(_ERF(x), np.float64),
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "atan2": np.arctan2, "hypot": np.hypot, "fmod": np.fmod, "copysign": np.copysign, "fma": _fma,
-    "popcount": lambda x: _ones(x).sum(axis=0), "clz": lambda x: _before(_ones(x)[::-1]), "ctz": lambda x: _before(_ones(x)),
-}  # fmt: skip
-EXACT_FUNCTIONS = ("abs", "floor", "ceil", "round", "trunc", "fmod", "copysign")
-# A good approximation of these is near in units of the last place; of the others also in absolute terms around a zero.
-RELATIVE_FUNCTIONS = ("exp", "exp2", "sqrt", "rsqrt", "cosh", "sigmoid", "hypot", "fma")
-FUNCTION_ULPS = 16
 
 
 def _floordiv(a: Array, b: Array) -> Array:

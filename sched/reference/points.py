@@ -30,12 +30,9 @@ from loopwright.sched.language.expr import (
 )
 from loopwright.sched.language.extern import Extern
 from loopwright.sched.language.interval import index_range
+from loopwright.sched.reference.functions import EXACT_FUNCTIONS, FUNCTIONS, LIBRARY_ULPS, ulps
 from loopwright.sched.reference.numbers import (
     BINARIES,
-    EXACT_FUNCTIONS,
-    FUNCTION_ULPS,
-    FUNCTIONS,
-    RELATIVE_FUNCTIONS,
     Array,
     floor_of,
     plain,
@@ -217,7 +214,7 @@ class Points:
         if expr.op in ("add", "sub", "mul", "div"):
             return self._arithmetic_slack(expr, a, b, array, rounds=True)
         if a.slack is None and b.slack is None:
-            return self._rounding(expr.dtype, array) if expr.op in ("pow", "floordiv", "mod") else None
+            return self._own_rounding(expr, array) if expr.op in ("pow", "floordiv", "mod") else None
         ea, eb = or_zero(a.slack), or_zero(b.slack)
         if expr.dtype == "bool":
             if expr.a.dtype == "bool":
@@ -231,7 +228,7 @@ class Points:
             return (
                 spread(lambda v: fn(v, y), x, ea)
                 + spread(lambda v: fn(x, v), y, eb)
-                + self._rounding(expr.dtype, array)
+                + self._own_rounding(expr, array)
             )
         return np.where(np.logical_or(ea, eb), np.inf, 0.0)
 
@@ -258,7 +255,12 @@ class Points:
             slack = own if slack is None else slack + own
         return slack
 
-    def _rounding(self, dtype: str, array: Array, ulps: float = 1) -> Array | None:
+    def _own_rounding(self, expr: Binary, array: Array) -> Array | None:
+        if expr.op == "pow":
+            return self._approximation("pow", expr.dtype, array)
+        return self._rounding(expr.dtype, array)
+
+    def _rounding(self, dtype: str, array: Array, ulps: float | Array = 1) -> Array | None:
         if not dtypes.is_float(dtype):
             return None
         size = magnitude(array)  # an infinity is exact: it was one before, or everyone overflows
@@ -277,21 +279,20 @@ class Points:
         if not dtypes.is_float(expr.dtype):
             return Value(fn(values[0].array).astype(expr.dtype, copy=False), values[0].slack)
         args = [v.array.astype(np.float64) for v in values]
-        precise, x = fn(*args), args[0]
-        array = precise.astype(dtypes.numpy_dtype(expr.dtype))
+        array = fn(*args).astype(dtypes.numpy_dtype(expr.dtype))
         if not self.track:
             return Value(array)
         slack = self._brought(fn, args, values)
         if expr.fn not in EXACT_FUNCTIONS:
-            kind = "float32" if expr.dtype in dtypes.NARROW else expr.dtype
-            own = self._rounding(kind, array, FUNCTION_ULPS)
-            assert own is not None
-            if expr.fn not in RELATIVE_FUNCTIONS:
-                own = own + 4 * unit(kind) * np.minimum(1, magnitude(x))
-            if kind != expr.dtype:
-                own = own + or_zero(self._rounding(expr.dtype, array))
+            own = self._approximation(expr.fn, expr.dtype, array)
             slack = own if slack is None else slack + own
         return Value(array, slack)
+
+    def _approximation(self, fn: str, dtype: str, array: Array) -> Array:
+        """How far a kernel's function may be off; of a narrow float it is computed in float32 and then rounded."""
+        kind = "float32" if dtype in dtypes.NARROW else dtype
+        own = or_zero(self._rounding(kind, array, ulps(fn, kind, array)))
+        return own if kind == dtype else own + or_zero(self._rounding(dtype, array))
 
     def _extern(self, fn: Extern, values: list[Value]) -> Value:
         """A C function by the NumPy function that stands for it; what it makes of unsure arguments is unknown."""
@@ -303,7 +304,7 @@ class Points:
         if not self.track:
             return Value(array)
         unsure = [value.slack > 0 for value in values if value.slack is not None]
-        own = self._rounding(fn.returns, array, FUNCTION_ULPS)
+        own = self._rounding(fn.returns, array, LIBRARY_ULPS)
         if not unsure:
             return Value(array, own)
         return Value(

@@ -1,0 +1,157 @@
+"""Arithmetic written in Python that becomes TensorIR: the notation of the functions in this folder.
+
+A :class:`Value` is one number in the machine. ``a * b + 1`` builds the next one; nothing is simplified, since floats are no
+real numbers. Values are shared: :func:`write` holds whatever is used more than once, so that the code has the size
+of the formula as it was written. (TVM's nodes may be shared too, but are written out once for each use.)
+
+Products and sums may be fused into one rounding where the CPU can (LLVM is told so for all of Loopwright's code). The
+functions here hold their accuracy either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Union
+
+from tvm import tirx
+
+Operand = Union["Value", float, int]
+
+# Gives a value in TensorIR a place of its own, and returns what reads it there.
+Hold = Callable[[Any], Any]
+
+
+class Value:
+    """A number of type ``dtype``, made by ``make`` from the TensorIR of ``parts``."""
+
+    __slots__ = ("dtype", "make", "parts")
+
+    def __init__(self, dtype: str, make: Callable[..., Any], *parts: Value) -> None:
+        self.dtype = dtype
+        self.make = make
+        self.parts = parts
+
+    def _with(self, node: Any, other: Operand, dtype: str | None = None) -> Value:
+        return Value(dtype or self.dtype, node, self, self.like(other))
+
+    def like(self, number: Operand) -> Value:
+        """A constant of this value's type."""
+        return number if isinstance(number, Value) else constant(number, self.dtype)
+
+    def __add__(self, other: Operand) -> Value:
+        return self._with(tirx.Add, other)
+
+    def __sub__(self, other: Operand) -> Value:
+        return self._with(tirx.Sub, other)
+
+    def __rsub__(self, other: Operand) -> Value:
+        return self.like(other) - self
+
+    def __mul__(self, other: Operand) -> Value:
+        return self._with(tirx.Mul, other)
+
+    def __truediv__(self, other: Operand) -> Value:
+        return self._with(tirx.Div, other)
+
+    def __rtruediv__(self, other: Operand) -> Value:
+        return self.like(other) / self
+
+    def __and__(self, other: Operand) -> Value:
+        return self._with(tirx.And if self.dtype == "bool" else tirx.bitwise_and, other)
+
+    def __or__(self, other: Operand) -> Value:
+        return self._with(tirx.Or if self.dtype == "bool" else tirx.bitwise_or, other)
+
+    def __xor__(self, other: Operand) -> Value:
+        return self._with(tirx.bitwise_xor, other)
+
+    def __lshift__(self, other: Operand) -> Value:
+        return self._with(tirx.shift_left, other)
+
+    def __rshift__(self, other: Operand) -> Value:
+        return self._with(tirx.shift_right, other)
+
+    def __lt__(self, other: Operand) -> Value:
+        return self._with(tirx.LT, other, "bool")
+
+    def __le__(self, other: Operand) -> Value:
+        return self._with(tirx.LE, other, "bool")
+
+    def __gt__(self, other: Operand) -> Value:
+        return self._with(tirx.GT, other, "bool")
+
+    def __ge__(self, other: Operand) -> Value:
+        return self._with(tirx.GE, other, "bool")
+
+    def equals(self, other: Operand) -> Value:
+        """Whether two values are equal; ``==`` compares Python objects."""
+        return self._with(tirx.EQ, other, "bool")
+
+    def differs(self, other: Operand) -> Value:
+        """Whether two values are not equal; NaN differs from everything."""
+        return Value("bool", tirx.Not, self.equals(other))
+
+    def to(self, dtype: str) -> Value:
+        """The value converted to another type."""
+        return Value(dtype, lambda a: tirx.Cast(dtype, a), self)
+
+    def as_bits(self, dtype: str) -> Value:
+        """The same bits taken for another type."""
+        return Value(dtype, lambda a: tirx.reinterpret(dtype, a), self)
+
+
+def constant(number: float | int, dtype: str) -> Value:
+    """A literal."""
+    return Value(dtype, lambda: tirx.const(number, dtype))
+
+
+def given(expr: Any, dtype: str) -> Value:
+    """A value that is there already, in TensorIR."""
+    return Value(dtype, lambda: expr)
+
+
+def select(cond: Value, a: Operand, b: Operand) -> Value:
+    """``a`` where ``cond`` holds, else ``b``; both are computed. One of them is a value, and gives the type."""
+    one = a if isinstance(a, Value) else b
+    assert isinstance(one, Value)
+    return Value(one.dtype, tirx.Select, cond, one.like(a), one.like(b))
+
+
+def sqrt(a: Value) -> Value:
+    """The square root, correctly rounded by an instruction of its own."""
+    return Value(a.dtype, tirx.sqrt, a)
+
+
+def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
+    """A polynomial by Horner's rule, coefficients from the lowest power on."""
+    total = x.like(coefficients[-1])
+    for coefficient in reversed(coefficients[:-1]):
+        total = total * x + coefficient
+    return total
+
+
+def write(value: Value, hold: Hold) -> Any:
+    """The TensorIR of a value; what is used more than once in it is held, in the order it is needed."""
+    order, uses = _order(value)
+    nodes: dict[int, Any] = {}
+    for v in order:
+        node = v.make(*(nodes[id(part)] for part in v.parts))
+        # A comparison is not worth a place in memory; LLVM finds that it is written twice.
+        nodes[id(v)] = hold(node) if uses[id(v)] > 1 and v.dtype != "bool" else node
+    return nodes[id(value)]
+
+
+def _order(value: Value) -> tuple[list[Value], dict[int, int]]:
+    """Everything a value is made of, parts first, and how often each is used."""
+    order: list[Value] = []
+    uses: dict[int, int] = {}
+
+    def visit(v: Value) -> None:
+        uses[id(v)] = uses.get(id(v), 0) + 1
+        if uses[id(v)] == 1:
+            for part in v.parts:
+                visit(part)
+            order.append(v)
+
+    visit(value)
+    return order, uses
