@@ -77,7 +77,7 @@ class Sizes:
                 found.append(tirx.FloorMod(value, _int64(multiple_of)) == _int64(0))
         for limit in self.signature.limits:
             number = self._float(limit.value)
-            found += [number >= _float64(0), number <= _float64(limit.most)]
+            found += [number >= _float64(limit.least), number <= _float64(limit.most)]
         return found
 
     def number(self, dim: Dim) -> Any:

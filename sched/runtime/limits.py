@@ -44,20 +44,21 @@ def limits_of(work: Workload, program: Program) -> tuple[Limit, ...]:
     given = sizes_in(size for t in work.inputs for size in t.shape if isinstance(size, Size))
     names = {theirs.name: mine.name for theirs, mine in zip(program.sizes, given, strict=True)}
 
-    def note(what: str, extent: Extent, most: int) -> None:
+    def note(what: str, extent: Extent, most: int, least: int = 0) -> None:
         if not isinstance(extent, Expr):
             return
         for e in walk(extent):
             reach = index_range(e)
             if isinstance(e, Binary) and (reach is None or not _int32(reach)):
                 part = dim_of(e, names)
-                found.setdefault(part, Limit(f"{dim_text(part)}, of {what},", part, MOST_ELEMENTS))
+                found.setdefault(
+                    part, Limit(f"{dim_text(part)}, of {what},", part, MOST_ELEMENTS, -MOST_ELEMENTS)
+                )
         reach = index_range(extent)
-        if reach is None or reach[0] < 0 or reach[1] > most:
-            new = Limit(what, dim_of(extent, names), most)
-            old = found.get(new.value)
-            if old is None or most < old.most:
-                found[new.value] = new
+        if reach is None or reach[0] < least or reach[1] > most:
+            new = Limit(what, dim_of(extent, names), most, least)
+            old = found.get(new.value, new)
+            found[new.value] = Limit(what, new.value, min(most, old.most), max(least, old.least))
 
     for what, extent in extents_of(work):
         note(what, extent, LARGEST_SIZE)
@@ -66,7 +67,8 @@ def limits_of(work: Workload, program: Program) -> tuple[Limit, ...]:
     for statement in walk_statements(program.body):
         match statement:
             case For():
-                note(f"the loop {statement.label}", statement.extent, LARGEST_SIZE)
+                # A loop of less than nothing does not run; the shapes are held to be no less.
+                note(f"the loop {statement.label}", statement.extent, LARGEST_SIZE, -MOST_ELEMENTS)
             case Alloc():
                 elements = product(statement.buffer.dims)
                 note(f"the number of elements of the buffer {statement.buffer.name}", elements, MOST_ELEMENTS)

@@ -133,7 +133,7 @@ class Signature:
         params = [[p.name, list(p.shape), p.dtype, p.role] for p in self.params]
         plain: dict[str, Any] = {"name": self.name, "params": params}
         if self.limits:
-            plain["limits"] = [[limit.what, limit.value, limit.most] for limit in self.limits]
+            plain["limits"] = [[limit.what, limit.value, limit.most, limit.least] for limit in self.limits]
         return plain
 
     @classmethod
@@ -145,9 +145,8 @@ class Signature:
         """
         try:
             params = tuple(_param(*row) for row in _rows(value["params"]))
-            limits = tuple(
-                Limit(str(what), dim_from_json(dim), int(most)) for what, dim, most in value.get("limits", ())
-            )
+            rows = value.get("limits", ())
+            limits = tuple(Limit(str(what), dim_from_json(dim), int(m), int(n)) for what, dim, m, n in rows)
             return cls(str(value["name"]), params, limits)
         except (KeyError, TypeError, ValueError) as error:
             raise LoadError(f"not a kernel's signature: {error!r}") from None

@@ -24,6 +24,7 @@ class Limit:
     what: str
     value: Dim
     most: int
+    least: int = 0
 
 
 def dim_from_json(value: Any) -> Dim:
