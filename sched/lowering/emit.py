@@ -106,8 +106,7 @@ class _Emitter:
 
     def element(self, buffer: stmt.Buffer, indices: tuple[Expr, ...]) -> tuple[Any, list[Any]]:
         """The TensorIR buffer and the place in it of one element."""
-        place = flat(buffer, indices)
-        return self.buffers[id(buffer)], [self.index(rejoined(place, self.halves) if self.halves else place)]
+        return self.buffers[id(buffer)], [self.index(rejoined(flat(buffer, indices), self.halves))]
 
     def extent(self, extent: Extent) -> Any:
         """An extent in TensorIR."""
