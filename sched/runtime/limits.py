@@ -58,7 +58,8 @@ def limits_of(work: Workload, program: Program) -> tuple[Limit, ...]:
         if reach is None or reach[0] < least or reach[1] > most:
             new = Limit(what, dim_of(extent, names), most, least)
             old = found.get(new.value, new)
-            found[new.value] = Limit(what, new.value, min(most, old.most), max(least, old.least))
+            said = what if least > old.least or most < old.most else old.what
+            found[new.value] = Limit(said, new.value, min(most, old.most), max(least, old.least))
 
     for what, extent in extents_of(work):
         note(what, extent, LARGEST_SIZE)
