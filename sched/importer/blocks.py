@@ -50,7 +50,8 @@ class Iter:
 class Block:
     """One definition: ``stores`` (and, for a reduction, ``inits``) run at every point of ``iters``.
 
-    A block of tuples has several stores, of one element in each of several buffers.
+    A block of tuples has several stores, of one element in each of several buffers. ``loops`` stand around it, and ``values``
+    are its iterators in terms of them.
     """
 
     name: str
@@ -59,6 +60,8 @@ class Block:
     bindings: tuple[tuple[Any, Any], ...]
     stores: tuple[Any, ...]
     inits: tuple[Any, ...]
+    loops: tuple[Any, ...] = ()
+    values: tuple[Any, ...] = ()
 
     @property
     def store(self) -> Any:
@@ -142,6 +145,8 @@ def _block(realize: Any, loops: tuple[Any, ...], function: str) -> Block:
         bindings,
         stores,
         inits,
+        loops,
+        tuple(realize.iter_values),
     )
 
 

@@ -13,6 +13,7 @@ from loopwright.sched.importer import tuples
 from loopwright.sched.importer.blocks import Block, blocks
 from loopwright.sched.importer.buffers import check_dense, dtype_of, shape_of
 from loopwright.sched.importer.exprs import Translator
+from loopwright.sched.importer.joining import joined
 from loopwright.sched.importer.names import Names, legal
 from loopwright.sched.importer.reductions import identity, is_identity, recognise, starting_at
 from loopwright.sched.importer.refuse import refuse
@@ -32,7 +33,8 @@ def from_tir(func: PrimFunc, name: str | None = None) -> Workload:
     after the buffer that it writes, its axes after the loops.
 
     A schedule in it is no part of the formula and is left behind: split, fused and reordered loops, also with ``T.where`` for
-    what a split runs over its end; parallel, vectorized and unrolled ones; annotations; copies in local memory.
+    what a split runs over its end; parallel, vectorized and unrolled ones; a reduction's start in a block of its own;
+    annotations; copies in local memory.
 
     Where TVM starts a maximum at the least finite float, ours starts at minus infinity; all else is computed as TVM does.
 
@@ -85,7 +87,7 @@ class _Reader:
             if self.params.count(param) > 1:
                 refuse(where, f"the buffer {param.name} is given twice", "give each tensor once")
         self.shapes = {param: shape_of(param, where) for param in self.params}
-        self.blocks = list(blocks(func, where))
+        self.blocks = joined(list(blocks(func, where)))
         self.tensors: dict[Any, Tensor] = {}
         self.allocated = list(func.body.block.alloc_buffers)
         self.shapes |= {buffer: shape_of(buffer, where) for buffer in self.allocated}

@@ -84,7 +84,19 @@ def scheduled() -> tuple[s_tir.Schedule, Any]:
 
 
 @pytest.mark.parametrize(
-    "move", ["parallel", "vectorize", "unroll", "cache", "predicate", "both", "fused", "annotated"]
+    "move",
+    [
+        "parallel",
+        "vectorize",
+        "unroll",
+        "cache",
+        "predicate",
+        "both",
+        "fused",
+        "annotated",
+        "decomposed",
+        "tiled",
+    ],
 )
 def test_schedules_are_left_behind(move: str) -> None:
     schedule, func = scheduled()
@@ -102,6 +114,13 @@ def test_schedules_are_left_behind(move: str) -> None:
         schedule.unroll(ii)
     elif move == "fused":
         schedule.parallel(schedule.split(schedule.split(i, [None, 3])[0], [None, 2])[0])
+    elif move == "decomposed":
+        schedule.decompose_reduction(block, j)
+    elif move == "tiled":
+        (io, _), (jo, ji) = schedule.split(i, [None, 3]), schedule.split(j, [None, 4])
+        schedule.parallel(io)
+        schedule.unroll(ji)
+        schedule.decompose_reduction(block, jo)
     else:
         schedule.annotate(i, "pragma_auto_unroll_max_step", 16)
     found, plain = from_tir(schedule.mod["main"], "f"), from_tir(func, "f")
@@ -114,10 +133,6 @@ def test_schedules_are_left_behind(move: str) -> None:
 
 
 def test_scheduled_functions() -> None:
-    schedule, _ = scheduled()
-    _, j = schedule.get_loops(schedule.get_sblock("y"))
-    schedule.decompose_reduction(schedule.get_sblock("y"), j)
-    refused("several blocks", from_tir, schedule.mod["main"], "f")
     schedule, _ = scheduled()
     schedule.bind(schedule.get_loops(schedule.get_sblock("y"))[0], "threadIdx.x")
     refused("scheduled for a GPU", from_tir, schedule.mod["main"], "f")
