@@ -17,7 +17,7 @@ from loopwright.sched.scheduling.placement import all_reads, elementwise_map, pa
 from loopwright.sched.scheduling.schedule import Schedule
 
 FACTORS = (2, 3, 4, 5, 8, 16, 1, 40)
-TAILS = ("auto", "auto", "guard", "peel", "pad")
+TAILS = ("auto", "auto", "guard", "peel", "pad", "shift_inward")
 
 
 @dataclass(frozen=True)
