@@ -23,6 +23,7 @@ from loopwright.sched.language.expr import (
     Expr,
     Load,
     Select,
+    Size,
     Unary,
     children,
     constant,
@@ -54,6 +55,10 @@ class Region:
         self.renames = any(not isinstance(key, Axis) for key in self.values)
         self.narrowing = False
         self.open: dict[Hashable, Expr] = {}
+
+    def over(self, values: Values) -> Region:
+        """One that decides as this one does, with other values for variables, and is not narrowed."""
+        return Region(values=values)
 
     def index(self, expr: Expr) -> Expr:
         """An index, or a condition of the lowering's own, without what is decided."""
@@ -147,6 +152,9 @@ class Region:
             return True
         if span[0] >= least:
             return False
+        return self._at_most_in_part(form, bound, least)
+
+    def _at_most_in_part(self, form: Linear, bound: int, least: int) -> bool | None:
         if not self.narrowing:
             return None
         below, above = self._where(form, None, bound), self._where(form, least, None)
@@ -160,6 +168,9 @@ class Region:
             return None if span is None else True
         if span[1] < 0 or span[0] > 0:
             return False
+        return self._equal_in_part(form)
+
+    def _equal_in_part(self, form: Linear) -> bool | None:
         if not self.narrowing:
             return None
         best = max(self._where(form, None, -1), self._where(form, 1, None), key=_length)
@@ -249,7 +260,7 @@ def _unconverted(e: Expr) -> Expr | None:
 def is_exact(expr: Expr) -> bool:
     """Whether an expression has integers only that depend on no data and cannot overflow: what it means to mathematics."""
     for e in walk(expr):
-        if isinstance(e, Axis) or (isinstance(e, Const) and dtypes.is_integer(e.dtype)):
+        if isinstance(e, (Axis, Size)) or (isinstance(e, Const) and dtypes.is_integer(e.dtype)):
             continue
         if not isinstance(e, (Binary, Cast)) or not dtypes.is_integer(e.dtype):
             return False

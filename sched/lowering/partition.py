@@ -20,6 +20,7 @@ from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Extent, wa
 from loopwright.sched.language.extents import known
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.lowering.affine import number, plus
+from loopwright.sched.lowering.assume import Assumed
 from loopwright.sched.lowering.decide import Region, Values, questions
 from loopwright.sched.lowering.stmt import (
     Alloc,
@@ -45,6 +46,7 @@ LITTLE = 300
 EDGE = "edge"
 LANES, WRITTEN_OUT = ("vectorize",), ("vectorize", "unroll")
 NOTHING = Seq(())
+ANYWHERE = Region()
 Piece = tuple[int, int, str]  # the first iteration, the one after the last, and the part it is
 
 
@@ -85,7 +87,7 @@ class _Partition:
     def _loop(self, s: For) -> Stmt:
         """What comes before the steady state, the steady state, and what comes after it."""
         if isinstance(s.extent, Expr):  # where it ends, only the call knows
-            return replace(s, body=self.statement(s.body))
+            return replace(s, body=self.statement(s.body) if s.part == "tail" else self._assumed(s.body))
         region = _steady(s.var, s.body, counts=True)
         ranges = _ranges(region, s.extent)
         pieces = [_piece(s, *piece) for piece in ranges] if len(ranges) > 1 else []
@@ -124,14 +126,14 @@ class _Partition:
     def _asked(self, var: Axis, body: Stmt, around: Callable[[Stmt], Stmt]) -> Stmt:
         """A body that asks in which part of its range ``var`` is; ``around`` puts back what stands around it."""
         if isinstance(var.extent, Expr):
-            return around(self.statement(body))
+            return around(self._assumed(body))
         region = _steady(var, body, counts=False)
         ranges = _ranges(region, var.extent)
-        known = [_known(var, body, *piece) for piece in ranges] if len(ranges) > 1 else []
-        if not known or not self._affords(known, body):
+        parts = [_known(var, body, *piece) for piece in ranges] if len(ranges) > 1 else []
+        if not parts or not self._affords(parts, body):
             return around(self._body(body, region))
-        steady = self.statement(known[[part for _, _, part in ranges].index("")])
-        edges = [self.statement(known[n]) for n, piece in enumerate(ranges) if piece[2] == EDGE]
+        steady = self.statement(parts[[part for _, _, part in ranges].index("")])
+        edges = [self.statement(parts[n]) for n, piece in enumerate(ranges) if piece[2] == EDGE]
         below, above = (
             Binary("lt", var, number(region.low), "bool"),
             Binary("lt", var, number(region.high), "bool"),
@@ -140,6 +142,18 @@ class _Partition:
         if len(edges) == 2:
             return around(If(Binary("and", inside, above, "bool"), steady, If(below, *edges)))
         return around(If(inside, steady, edges[0]))
+
+    def _assumed(self, body: Stmt) -> Stmt:
+        """A body that asks whether all in it is as in the middle of the loops around it."""
+        loops = [s.var for s in walk_statements(body) if isinstance(s, (For, Let))]
+        assumed = Assumed(loops)
+        _narrow(assumed, body, False, not _loops(body, WRITTEN_OUT))
+        if assumed.condition is None:
+            return self.statement(body)
+        steady, edge = _folded(body, {}, "", assumed.over({})), _folded(body, {}, EDGE)
+        if not self._affords([steady, edge], body):
+            return self.statement(body)
+        return If(assumed.condition, self.statement(steady), self.statement(edge))
 
     def _body(self, body: Stmt, region: Region) -> Stmt:
         """The body of a loop, which asks about each of the loops that this one was fused from."""
@@ -190,6 +204,8 @@ def _narrow(region: Region, s: Stmt, counts: bool, innermost: bool) -> None:
             for question in _asked_here(s):
                 region.decided(question)
         case For():
+            if region.var is None and s.part == "tail":
+                return  # it is at an edge: nothing is as in the middle
             _narrow(region, s.body, True, innermost or not _loops(s.body, WRITTEN_OUT))
         case Let():
             _narrow(region, s.body, counts, innermost)
@@ -261,9 +277,9 @@ def _piece(s: For, first: int, stop: int, part: str) -> Stmt:
     )
 
 
-def _folded(s: Stmt, values: Values, part: str) -> Stmt:
-    """A statement with values for variables, and without what they decide; its loops are of ``part``."""
-    region = Region(values=values)
+def _folded(s: Stmt, values: Values, part: str, like: Region = ANYWHERE) -> Stmt:
+    """A statement with values for variables, and without what is decided then; its loops are of ``part``."""
+    region = like.over(values)
     match s:
         case Store():
             indices = tuple(region.index(index) for index in s.indices)
@@ -275,21 +291,21 @@ def _folded(s: Stmt, values: Values, part: str) -> Stmt:
                 s,
                 out=(region.load(s.out[0]), s.out[1]),
                 operands=tuple((region.load(load), steps) for load, steps in s.operands),
-                meaning=_folded(s.meaning, values, part),
+                meaning=_folded(s.meaning, values, part, like),
             )
         case For():
-            body = _folded(s.body, values, part)
+            body = _folded(s.body, values, part, like)
             return NOTHING if _is_nothing(body) else replace(s, body=body, part=s.part or part)
         case Let():
             value = region.index(s.value)
             span = index_range(value)
             if span is not None and span[0] >= 0 and _below(span[1], s.var.extent):
-                return _folded(s.body, {**values, s.var: value}, part)
-            return Let(s.var, value, _folded(s.body, values, part))
+                return _folded(s.body, {**values, s.var: value}, part, like)
+            return Let(s.var, value, _folded(s.body, values, part, like))
         case Seq():
-            return seq(*(_folded(inner, values, part) for inner in s.body))
+            return seq(*(_folded(inner, values, part, like) for inner in s.body))
         case If():
-            return _folded_if(s, region.index(s.cond), values, part)
+            return _folded_if(s, region.index(s.cond), values, part, like)
         case Fetch():
             return Fetch(region.load(s.element))
         case Alloc() | Clock():
@@ -297,12 +313,12 @@ def _folded(s: Stmt, values: Values, part: str) -> Stmt:
     raise AssertionError(f"no {type(s).__name__} is divided")
 
 
-def _folded_if(s: If, cond: Expr, values: Values, part: str) -> Stmt:
+def _folded_if(s: If, cond: Expr, values: Values, part: str, like: Region) -> Stmt:
     if isinstance(cond, Const):
         taken = s.then if cond.value else s.otherwise
-        return NOTHING if taken is None else _folded(taken, values, part)
-    otherwise = None if s.otherwise is None else _folded(s.otherwise, values, part)
-    then = _folded(s.then, values, part)
+        return NOTHING if taken is None else _folded(taken, values, part, like)
+    otherwise = None if s.otherwise is None else _folded(s.otherwise, values, part, like)
+    then = _folded(s.then, values, part, like)
     return (
         NOTHING
         if _is_nothing(then) and (otherwise is None or _is_nothing(otherwise))

@@ -113,6 +113,22 @@ def test_what_a_fused_loop_was_made_of_is_asked_about() -> None:
         check(schedule)
 
 
+@pytest.mark.parametrize("condition", [lw.constant_exterior, lw.repeat_edge, lw.repeat_image])
+def test_where_only_a_call_knows_the_end_each_iteration_asks_once(condition: Callable[..., Any]) -> None:
+    h, w = lw.size("h", at_least=1), lw.size("w", at_least=1)
+    work = blur(H=h, W=w, condition=condition)
+    plain = work.schedule().compute_inline("bx")
+    flat = plain.vectorize("by.x", 8)
+    tiles = plain.tile("by", y=("yo", "yi", 4), x=("xo", "xi", 16)).vectorize("by.xi", 8)
+    for s in (flat, flat.parallel("by.y"), tiles, tiles.parallel("by.yo")):
+        vectors = [x for label in ("by.x.v", "by.xi.v") for x in steady(s, label) if x.extent == 8]
+        assert vectors and asked(vectors[0]) == []
+        kernel = lw.build(work, target="cpu", schedule=s)
+        for height, width in ((1, 1), (2, 9), (9, 33), (17, 80)):
+            img = np.random.default_rng(width).integers(0, 50, (height, width)).astype("int32")
+            np.testing.assert_array_equal(kernel(img), work.reference(img))
+
+
 def test_a_select_that_is_written_by_hand_is_decided_as_well() -> None:
     @lw.operator
     def waves(N: int) -> Any:

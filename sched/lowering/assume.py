@@ -1,0 +1,130 @@
+"""Decisions by assumption: what a loop comes to where its iterations are like those in its middle.
+
+Where only a call knows how long a loop is, no number says where its steady state ends. But an iteration can tell whether
+it is in it: in the middle of a row ``min(x + 1, n - 1)`` is ``x + 1``, and that is so while ``x + 1 <= n - 1``.
+:class:`Assumed` decides as in the middle, and keeps account of what it has taken for granted. What is
+inside the loop takes all its values: so an assumption speaks of the worst of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from functools import reduce
+
+from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Size, walk
+from loopwright.sched.language.extents import node
+from loopwright.sched.language.interval import index_range
+from loopwright.sched.lowering.affine import ZERO, Linear, linear, minus
+from loopwright.sched.lowering.decide import Region, Values
+
+# What a size is taken for, to find out what the middle of a loop is like.
+TYPICAL = 10_000
+
+
+class Assumed(Region):
+    """Decides what ranges leave open as it is in the middle of loops.
+
+    Attributes:
+        inner: the variables of the loops inside.
+        least: forms that are assumed not to be negative, by their terms: of each the strongest.
+        narrowing: whether more may be assumed.
+    """
+
+    def __init__(self, inner: Iterable[Axis] = (), values: Values | None = None) -> None:
+        super().__init__(values=values)
+        self.inner = {id(axis) for axis in inner}
+        self.least: dict[Hashable, Linear] = {}
+
+    def over(self, values: Values) -> Assumed:
+        """The same assumptions, with values for variables; nothing more is assumed."""
+        other = Assumed(values=values)
+        other.inner, other.least = self.inner, self.least
+        return other
+
+    @property
+    def condition(self) -> Expr | None:
+        """What has been assumed; None if nothing."""
+        tests: list[Expr] = [Binary("le", ZERO, form.expr(), "bool") for form in self.least.values()]
+        return reduce(lambda a, b: Binary("and", a, b, "bool"), tests) if tests else None
+
+    # --- deciding -------------------------------------------------------------------------------------------------
+
+    def _at_most_in_part(self, form: Linear, bound: int, least: int) -> bool | None:
+        middle = _middle(form)
+        if middle is None:
+            return None
+        if middle <= bound:
+            return True if self._holds(Linear({}, bound).add(form, -1)) else None
+        return False if self._holds(form.add(Linear({}, -least))) else None
+
+    def _equal_in_part(self, form: Linear) -> bool | None:
+        middle = _middle(form)
+        if not middle:
+            return None
+        return False if self._holds(form.scaled(1 if middle > 0 else -1).add(Linear({}, -1))) else None
+
+    def _remainder(self, a: Expr, b: Expr, dtype: str) -> Expr:
+        whole = super()._remainder(a, b, dtype)
+        if not isinstance(whole, Binary) or whole.op != "mod" or dtype != "int32":
+            return whole
+        first, last = linear(whole.a), linear(minus(minus(whole.b, whole.a), Const(1, "int32")))
+        inside = all((_middle(form) or 0) > 0 for form in (first, last))
+        return whole.a if inside and self._holds(first) and self._holds(last) else whole
+
+    # --- assuming -------------------------------------------------------------------------------------------------
+
+    def _holds(self, form: Linear) -> bool:
+        """Whether a form is assumed not to be negative, whatever the variables inside are. Of sizes alone nothing is."""
+        worst = self._worst(form)
+        if worst is None or not any(
+            isinstance(e, Axis) for term, _ in worst.terms.values() for e in walk(term)
+        ):
+            return worst is not None and not worst.terms and worst.const >= 0
+        key = frozenset((key, coefficient) for key, (_, coefficient) in worst.terms.items())
+        if self.narrowing and (key not in self.least or worst.const < self.least[key].const):
+            self.least[key] = worst
+        return key in self.least and self.least[key].const <= worst.const
+
+    def _worst(self, form: Linear) -> Linear | None:
+        """The least that a form can be while the loops inside run; None if that cannot be said."""
+        worst = Linear({}, form.const)
+        for key, (term, coefficient) in form.terms.items():
+            if isinstance(term, Axis) and id(term) in self.inner:
+                if coefficient < 0:
+                    worst = worst.add(linear(minus(node(term.extent), Const(1, "int32"))), coefficient)
+            elif index_range(term) is None or any(id(e) in self.inner for e in walk(term)):
+                return None
+            else:
+                worst = worst.add(Linear({key: (term, 1)}, 0), coefficient)
+        return worst
+
+
+def _middle(form: Linear) -> int | None:
+    """What a form is in the middle of all loops; None if it depends on more than loops and sizes."""
+    total = form.const
+    for term, coefficient in form.terms.values():
+        value = _typical(term)
+        if value is None:
+            return None
+        total += coefficient * value
+    return total
+
+
+def _typical(expr: Expr) -> int | None:
+    match expr:
+        case Const():
+            return int(expr.value)
+        case Size():
+            return min(max(TYPICAL, expr.at_least), expr.at_most)
+        case Axis():
+            extent = _typical(node(expr.extent))
+            return None if extent is None else max(0, extent - 1) // 2
+        case Binary(op="add" | "sub" | "mul" | "floordiv" | "mod" | "min" | "max"):
+            a, b = _typical(expr.a), _typical(expr.b)
+            if a is None or b is None or (expr.op in ("floordiv", "mod") and b == 0):
+                return None
+            return {
+                "add": a + b, "sub": a - b, "mul": a * b, "min": min(a, b), "max": max(a, b),
+                "floordiv": a // b if b else 0, "mod": a % b if b else 0,
+            }[expr.op]  # fmt: skip
+    return None
