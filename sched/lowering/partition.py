@@ -4,7 +4,7 @@ A clamp such as ``max(x - 1, 0)`` is needed in the first iteration of a loop ove
 the iterations before the steady state, the steady state, in which everything is decided, and the iterations after it. It
 goes from the outside in: where a whole tile is known to be inside, nothing in it asks; in the tiles at the edges the inner
 loops are divided in turn. A parallel loop stays whole: it asks once in each iteration, and does the steady state if it
-can. So does a loop that was fused, for each of the loops it was fused from.
+can. So does a loop that was fused, for each of the loops it was fused from, and one whose end only a call knows.
 
 Only what is asked in innermost loops counts. A question that is asked around a whole loop costs nothing, and dividing for
 its sake would only make code. How much code may be made is bounded (:data:`ROOM`).
