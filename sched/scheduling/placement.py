@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from loopwright.sched.language.expr import Axis, Const, Expr, Extent, Load, loads, rewrite, substitute, walk
+from loopwright.sched.language.expr import (
+    Axis,
+    Const,
+    Expr,
+    Extent,
+    Load,
+    children,
+    loads,
+    rewrite,
+    substitute,
+)
 from loopwright.sched.language.extents import same, surely
 from loopwright.sched.language.stage import Stage
 from loopwright.sched.language.workload import producers, stage_exprs
@@ -60,13 +70,15 @@ def _tensors_in(exprs: tuple[Expr, ...]) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _node_counts(stage: Stage) -> tuple[int, dict[str, int]]:
-    """How many nodes a stage's expressions have, and how often each tensor is read."""
+    """How many nodes a stage's expressions have, and how often each tensor is read, written out."""
     count, times = 0, dict[str, int]()
-    for expr in stage_exprs(stage):
-        for e in walk(expr):
-            count += 1
-            if isinstance(e, Load):
-                times[e.tensor.name] = times.get(e.tensor.name, 0) + 1
+    stack = [*stage_exprs(stage)]
+    while stack:
+        e = stack.pop()
+        count += 1
+        stack.extend(children(e))
+        if isinstance(e, Load):
+            times[e.tensor.name] = times.get(e.tensor.name, 0) + 1
     return count, times
 
 
