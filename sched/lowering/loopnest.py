@@ -25,6 +25,7 @@ from loopwright.sched.language.expr import (
 from loopwright.sched.language.extents import Extent, floor_divided, node, sizes_in, surely
 from loopwright.sched.lowering.affine import linear, number
 from loopwright.sched.lowering.bounds import Box, full, overhangs
+from loopwright.sched.lowering.cases import shared, with_cases
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.order import root_stages
 from loopwright.sched.lowering.overhang import inside_domain
@@ -70,7 +71,7 @@ def build(nests: Nests, name: str = "kernel", vector_bytes: int = 32, registers:
         vector_bytes: the width of the target's vector registers; decides how long vectors are cut in pieces.
         registers: how many of them there are; decides whether a tile of accumulators is cut.
     """
-    return Builder(nests, vector_bytes, registers).program(name)
+    return with_cases(nests, lambda n, like: Builder(n, vector_bytes, registers).program(name, like))
 
 
 class Builder:
@@ -96,11 +97,12 @@ class Builder:
         self.sliding: dict[str, Sliding] = {}
         self.turns: dict[tuple[str, str], Turns] = {}
 
-    def program(self, name: str) -> Program:
-        """The whole kernel."""
-        inputs = tuple(Buffer(t.name, t.shape, t.dtype, "global", t.name) for t in self.nests.inputs)
+    def program(self, name: str, like: Program | None = None) -> Program:
+        """The whole kernel, or a version of the kernel ``like``, with its arrays."""
+        arrays = (Buffer(t.name, t.shape, t.dtype, "global", t.name) for t in self.nests.inputs)
+        inputs = tuple(shared(array, like) for array in arrays)
         self.storage = {b.stage: Storage((b,), full(b.shape)) for b in inputs}
-        outputs = self._outputs()
+        outputs = self._outputs(like)
         made = [self._make_output(stage, outputs) for stage in dict.fromkeys(self.nests.outputs.values())]
         body = [
             self.stage(self.nests.stages[root], full(self.definitions[root].run))
@@ -112,12 +114,12 @@ class Builder:
             name, inputs, tuple(outputs.values()), seq(*made, *body), self.sliding, sizes, self.started
         )
 
-    def _outputs(self) -> dict[tuple[str, int], Buffer]:
+    def _outputs(self, like: Program | None) -> dict[tuple[str, int], Buffer]:
         """The output arrays, by stage and part."""
         found = {}
         for array, name in self.nests.outputs.items():
             stage, part = self.nests.stages[name].stage, self.nests.parts[array]
-            found[name, part] = Buffer(array, stage.shape, stage.dtypes[part], "global", name)
+            found[name, part] = shared(Buffer(array, stage.shape, stage.dtypes[part], "global", name), like)
         return found
 
     def _make_output(self, name: str, outputs: dict[tuple[str, int], Buffer]) -> Stmt:

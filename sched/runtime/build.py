@@ -54,7 +54,8 @@ def program_of(schedule: Schedule, target: Target, divided: bool = True) -> Prog
         raise ScheduleError(
             f"the schedule still has knobs ({names}): choose values with .fill(...), or tune it"
         )
-    check_target(schedule.nests, target)
+    for nests in schedule.nests.versions():
+        check_target(nests, target)
     program = build_program(schedule.nests, schedule.work.name, target.vector_bytes, target.registers)
     return partitioned(program) if divided else program
 
@@ -95,7 +96,8 @@ def build_schedule(
     """
     check_symbols(schedule.work)
     lowered = lower_schedule(schedule, target)
-    check_implementations(schedule.nests)
+    for nests in schedule.nests.versions():
+        check_implementations(nests)
     signature = signature_of(work or schedule.work, lowered.program)
     kernel = compile_function(lowered.func, signature, target, checks=checks, provenance=provenance)
     kernel.schedule = schedule

@@ -23,13 +23,20 @@ def to_json(schedule: Schedule) -> str:
     """``{"v":1,"directives":[[kind,{argument:value}]...],"knobs":{name:values},"chosen":{name:value}}``."""
     data = {
         "v": VERSION,
-        "directives": [
-            [d.kind, {name: value_to_json(value) for name, value in d.args}] for d in schedule.directives
-        ],
+        "directives": [_data(directive) for directive in schedule.directives],
         "knobs": {knob.name: list(knob.values) for knob in schedule.knobs.values()},
         "chosen": schedule.chosen,
     }
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+
+
+def _data(directive: Directive) -> list[Any]:
+    """``[kind, {argument: value}]``; directives inside likewise."""
+    args = {
+        name: [_data(inner) for inner in value] if name == "then" else value_to_json(value)
+        for name, value in directive.args
+    }
+    return [directive.kind, args]
 
 
 def from_json(
@@ -81,9 +88,13 @@ def _part(data: Mapping[str, Any], name: str, kind: type) -> Any:
 def _directive(item: Any, knobs: Mapping[str, Knob]) -> Directive:
     if not (isinstance(item, (list, tuple)) and len(item) == 2 and isinstance(item[1], Mapping)):
         raise ScheduleError(f"schedule JSON: {item!r} is no directive; one is [kind, {{argument: value}}]")
-    return Directive.of(
-        item[0], {str(name): value_from_json(value, knobs) for name, value in item[1].items()}
-    )
+    args = {}
+    for name, value in item[1].items():
+        if name == "then" and isinstance(value, list):
+            args[name] = tuple(_directive(inner, knobs) for inner in value)
+        else:
+            args[str(name)] = value_from_json(value, knobs)
+    return Directive.of(item[0], args)
 
 
 # --- Python --------------------------------------------------------------------------------------------------------
@@ -126,6 +137,9 @@ def _variables(schedule: Schedule) -> dict[str, str]:
 def _arguments(directive: Directive, variables: Mapping[str, str]) -> str:
     if directive.kind == "tile":
         return _tile_arguments(directive, variables)
+    if directive.kind == "specialize":
+        calls = (f".{inner.kind}({_arguments(inner, variables)})" for inner in directive.get("then"))
+        return f"{_value(directive.get('condition'), variables)}, lambda s: s{''.join(calls)}"
     count = _POSITIONAL.get(directive.kind, 2)
     parts = []
     for position, (name, default) in enumerate(ARGUMENTS[directive.kind].items()):

@@ -144,6 +144,20 @@ def _derive(op: str, a: Any, b: Any) -> Derived:
     return Derived(op, a, b)
 
 
+class Holder:
+    """What has knobs inside, such as a directive that stands in another one."""
+
+    __slots__ = ()
+
+    def knobs(self) -> list[Knob]:
+        """The knobs, in order, with repetitions."""
+        raise NotImplementedError
+
+    def fill(self, choices: Mapping[str, Choice]) -> Any:
+        """The same with its knobs replaced by their choices."""
+        raise NotImplementedError
+
+
 def knobs_in(value: Any) -> Iterator[Knob]:
     """The knobs in an argument of a directive, in order, with repetitions."""
     if isinstance(value, Knob):
@@ -154,6 +168,8 @@ def knobs_in(value: Any) -> Iterator[Knob]:
     elif isinstance(value, tuple):
         for item in value:
             yield from knobs_in(item)
+    elif isinstance(value, Holder):
+        yield from value.knobs()
 
 
 def filled(value: Any, choices: Mapping[str, Choice]) -> Any:
@@ -167,6 +183,8 @@ def filled(value: Any, choices: Mapping[str, Choice]) -> Any:
         return _COMPUTE[value.op](a, b)
     if isinstance(value, tuple):
         return tuple(filled(item, choices) for item in value)
+    if isinstance(value, Holder):
+        return value.fill(choices)
     return value
 
 

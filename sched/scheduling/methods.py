@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from loopwright.sched.errors import ScheduleError
@@ -145,6 +145,27 @@ class DirectiveMethods:
             distance: in iterations, at least 1.
         """
         return self._add("prefetch", tensor=tensor, at=at, distance=distance)
+
+    def specialize(self, condition: Text, then: Callable[[Schedule], Schedule]) -> Schedule:
+        """Make a version of the kernel for calls in which ``condition`` holds; the schedule goes on for the others.
+
+        Args:
+            condition: of elements of inputs, by number, and of sizes: ``"alpha[0] == 0"``, ``"(n >= 16) & (n % 8 == 0)"``.
+            then: what follows the directives written so far in that version: ``lambda s: s.vectorize("C.i", 16)``.
+        """
+        if not isinstance(condition, (str, Knob)):
+            raise ScheduleError(
+                f"specialize: a condition is a text such as 'alpha[0] == 0', not {condition!r}"
+            )
+        so_far: Any = self
+        special = then(so_far)
+        directives, count = getattr(special, "directives", ()), len(so_far.directives)
+        if type(special) is not type(self) or directives[:count] != so_far.directives:
+            raise ScheduleError(
+                f"specialize {condition!r}: what follows in the special case is a function that adds directives to the "
+                "schedule it gets,\nsuch as lambda s: s.vectorize('C.j', 8)"
+            )
+        return self._add("specialize", condition=condition, then=directives[count:])
 
     def compute_inline(self, stage: Text) -> Schedule:
         """Write the formula of ``stage`` where it is read; it is not stored."""

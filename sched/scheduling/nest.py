@@ -6,6 +6,7 @@ Loops carry no extents: those follow from where a stage is placed (:mod:`loopwri
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -174,6 +175,14 @@ class StageNest:
 
 
 @dataclass(frozen=True)
+class Case:
+    """What a schedule has come to for calls in which ``condition`` holds (specialize)."""
+
+    condition: str
+    nests: Nests
+
+
+@dataclass(frozen=True)
 class Nests:
     """All stages of a schedule, producers before consumers.
 
@@ -184,12 +193,20 @@ class Nests:
         inputs: the kernel's input arrays.
         outputs: name of an output array -> the stage that writes it (cache_write puts a copy stage there).
         parts: name of an output array -> which part of the stage's elements it has.
+        cases: versions for special cases; the first whose condition holds runs instead.
     """
 
     inputs: tuple[Input, ...]
     stages: dict[str, StageNest]
     outputs: dict[str, str]
     parts: dict[str, int]
+    cases: tuple[Case, ...] = ()
+
+    def versions(self) -> Iterator[Nests]:
+        """These nests, and those of all cases."""
+        yield self
+        for case in self.cases:
+            yield from case.nests.versions()
 
     @staticmethod
     def of(work: Workload) -> Nests:

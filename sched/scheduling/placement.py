@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from loopwright.sched.language.expr import (
@@ -43,7 +43,8 @@ def vectors_innermost(nests: Nests) -> Nests:
             lanes = tuple(loop for loop in nest.loops if loop.kind == "vectorize")
             others = tuple(loop for loop in nest.loops if loop.kind != "vectorize")
             nests = nests.with_stage(nest.with_(loops=others + lanes))
-    return nests
+    cases = tuple(replace(case, nests=vectors_innermost(case.nests)) for case in nests.cases)
+    return replace(nests, cases=cases) if cases else nests
 
 
 def path(nests: Nests, name: str) -> tuple[Step, ...]:

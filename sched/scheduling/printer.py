@@ -8,7 +8,7 @@ noted as the tail. With knobs, ``?i_tile{4,8}`` stands where a number will.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,8 @@ from loopwright.sched.lowering.stmt import Alloc, walk_statements
 from loopwright.sched.lowering.update import inside
 from loopwright.sched.scheduling.address import OUTER, loop_index, shown
 from loopwright.sched.scheduling.checks import sizes
-from loopwright.sched.scheduling.nest import Fuse, Loop, Split, StageNest
+from loopwright.sched.scheduling.knobs import Derived, Knob
+from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, Split, StageNest
 from loopwright.sched.scheduling.openings import open_factors
 from loopwright.sched.scheduling.placement import copies_of, elementwise_map, in_turn, read_outside
 from loopwright.sched.scheduling.roots import root_order
@@ -51,17 +52,28 @@ def nest_text(schedule: Schedule) -> str:
     if schedule.knobs:
         drawn = ", ".join(f"{name}={value!r}" for name, value in schedule.witness.items())
         lines.append(f"# knobs: {', '.join(map(str, schedule.knobs.values()))}; drawn for {drawn}")
-    return "\n".join([*lines, *_Printer(schedule).lines()])
+    return "\n".join([*lines, *_versions(schedule.nests, dict(open_factors(schedule)))])
+
+
+def _versions(nests: Nests, factors: Mapping[tuple[str, str], Knob | Derived]) -> Iterator[str]:
+    """The lines of each special case, and of what is done otherwise."""
+    general = list(_Printer(replace(nests, cases=()), factors).lines())
+    for number, case in enumerate(nests.cases):
+        yield f"{'elif' if number else 'if'} {case.condition}:"
+        yield from (_line(1, line) for line in _versions(case.nests, factors))
+    if nests.cases:
+        yield "else:"
+    yield from (_line(1 if nests.cases else 0, line) for line in general)
 
 
 class _Printer:
     """Walks the nests; ``regions`` holds the box that is computed of a stage inside another's loops."""
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, nests: Nests, factors: Mapping[tuple[str, str], Knob | Derived]) -> None:
         from loopwright.sched.lowering.shape import shape_of
 
-        self.nests = schedule.nests
-        self.factors = dict(open_factors(schedule))
+        self.nests = nests
+        self.factors = factors
         self.regions: dict[str, tuple[Extent, ...]] = {}
         self.steps: dict[str, tuple[Extent, ...] | None] = {}
         stored = {

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language import canonical
 from loopwright.sched.language.expr import Reducer, Size
 from loopwright.sched.scheduling.address import COPIES, GRAIN, LANES, find_loop, shown
+from loopwright.sched.scheduling.condition import renamed_in
 from loopwright.sched.scheduling.directives import Directive
 from loopwright.sched.scheduling.directives.caching import copied_axes
 from loopwright.sched.scheduling.knobs import Knob
@@ -91,6 +93,8 @@ class _Translator:
             known = set(self.their.nests.stages)
             mine_known = set(self.mine.nests.stages)
             args = {name: self.argument(directive, name, value) for name, value in directive.args}
+            if directive.kind == "specialize":
+                args["then"] = self.inside(directive.get("then"))
             self.their = self.their.add(directive)
             made = [stage for stage in self.their.nests.stages if stage not in known]
             if made and not isinstance(directive.get("name"), Knob):
@@ -100,6 +104,13 @@ class _Translator:
             for pair in zip(made, ours, strict=True):
                 self.pair(*pair)
         return list(self.mine.directives)
+
+    def inside(self, directives: Sequence[Directive]) -> tuple[Directive, ...]:
+        """The directives of a special case, which follow those so far there only."""
+        inner = copy(self)
+        inner.directives, inner.tensors = directives, dict(self.tensors)
+        inner.loops = {stage: dict(loops) for stage, loops in self.loops.items()}
+        return tuple(inner.translated()[len(self.mine.directives) :])
 
     def pair(self, theirs: str, ours: str) -> None:
         """A new stage: its axes and loops correspond one by one."""
@@ -122,6 +133,8 @@ class _Translator:
                 return tuple(self.each(item, self.tensor) for item in value)
             case "order":
                 return self.each(value, lambda text: " ".join(self.place(stage, x) for x in text.split()))
+            case "condition":
+                return self.each(value, lambda text: renamed_in(text, self.tensors))
             case "axis":
                 return self.each(value, lambda text: self.loop(stage, text))
             case "names":

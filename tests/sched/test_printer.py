@@ -98,6 +98,12 @@ NESTS: dict[str, Callable[[], Schedule]] = {
         .vectorize("bx.x", 16)
         .parallel("by.yo")
     ),
+    "specialized": lambda: (
+        matmul(500, 300, 200)
+        .schedule()
+        .specialize("A[0, 0] == 0", lambda s: s.vectorize("C.j", 16).parallel("C.i"))
+        .unroll("C.k", 4)
+    ),
     "pipelined": lambda: (
         matmul(500, 300, 200)
         .schedule()

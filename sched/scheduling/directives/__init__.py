@@ -22,10 +22,11 @@ from loopwright.sched.scheduling.directives.place import (
     reverse_compute_at,
 )
 from loopwright.sched.scheduling.directives.reductions import decompose_reduction, rfactor
+from loopwright.sched.scheduling.directives.specializing import specialize
 from loopwright.sched.scheduling.directives.storage import pad, set_scope, storage_align
 from loopwright.sched.scheduling.directives.storing import store_at, store_root
 from loopwright.sched.scheduling.directives.tensor import check_intrinsics, tensorize
-from loopwright.sched.scheduling.knobs import Choice, Derived, Knob, filled, knobs_in
+from loopwright.sched.scheduling.knobs import Choice, Derived, Holder, Knob, filled, knobs_in
 from loopwright.sched.scheduling.nest import Nests
 
 DIRECTIVES: dict[str, Callable[..., Nests]] = {
@@ -39,6 +40,7 @@ DIRECTIVES: dict[str, Callable[..., Nests]] = {
         rfactor, decompose_reduction,
         double_buffer, pipeline, prefetch,
         tensorize,
+        specialize,
     )
 }  # fmt: skip
 
@@ -51,7 +53,7 @@ _SWITCHED = ("vectorize", "parallel", "unroll")
 
 
 @dataclass(frozen=True)
-class Directive:
+class Directive(Holder):
     """One directive as data: its kind and its arguments in order, knobs included."""
 
     kind: str
@@ -130,7 +132,7 @@ class Directive:
 
 
 def _normal(where: str, name: str, value: Any) -> Any:
-    if isinstance(value, (Knob, Derived, str, bool)) or value is None:
+    if isinstance(value, (Knob, Derived, Directive, str, bool)) or value is None:
         return _joined(name, value)
     if isinstance(value, (list, tuple)):
         return _joined(name, tuple(_normal(where, f"{name}[...]", item) for item in value))
