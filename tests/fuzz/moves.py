@@ -1,11 +1,11 @@
-"""Directives that ought to be legal where they are drawn: what share of them the checks accept is counted.
+"""Directives that ought to be legal where they are drawn: what share of them the checks accept is counted. Here, on loops.
 
 One function a directive, from a schedule to a call of it, or None where there is nothing it could be applied to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -34,7 +34,7 @@ class Call:
         return grown
 
 
-class Moves:
+class LoopMoves:
     """Draws calls for one schedule; ``number`` makes the new names in them unique."""
 
     def __init__(self, schedule: Schedule, rng: Random, number: int) -> None:
@@ -42,10 +42,6 @@ class Moves:
         self.nests: Nests = schedule._nests
         self.rng = rng
         self.number = number
-
-    def draw(self, kind: str) -> Call | None:
-        """A call of the directive ``kind``."""
-        return MOVES[kind](self)
 
     # --- what there is ------------------------------------------------------------------------------------------
 
@@ -173,7 +169,7 @@ class Moves:
             host = readers[0]
             if nest.place.kind == "root" and self.plain(nest) and host.stage.updating is None:
                 inner = any(x.kind == "parallel" for x in nest.loops)
-                for loop in _outside_vectors(host):
+                for loop in outside_vectors(host):
                     if not (inner and (self.parallel_around(host))):
                         options.append((nest, host, loop))
         found = self.some(options)
@@ -197,7 +193,7 @@ class Moves:
                 continue
             if elementwise_map(self.nests, nest.stage, host.name) is None:
                 continue
-            for n, loop in enumerate(_outside_vectors(host)):
+            for n, loop in enumerate(outside_vectors(host)):
                 if loop.reduce:
                     break
                 if produces_boxes(host, n):
@@ -254,110 +250,6 @@ class Moves:
         nest = self.some(placed)
         return None if nest is None else Call("compute_root", (nest.name,), {})
 
-    # --- storage ------------------------------------------------------------------------------------------------
-
-    def cache_read(self) -> Call | None:
-        options = [
-            (tensor, reader)
-            for tensor in [t.name for t in self.nests.inputs] + list(self.nests.stages)
-            for reader in self.stages()
-            if tensor in self._direct(reader) and self._at_root(tensor)
-        ]
-        found = self.some(options)
-        if found is None:
-            return None
-        tensor, reader = found
-        place = self.some([None, *_outside_vectors(reader)])
-        options = {"at": None if place is None else self.at(reader, place), "name": f"R{self.number}"}
-        options["consumers"] = [reader.name]
-        return Call("cache_read", (tensor, self.rng.choice(("global", "local"))), options)
-
-    def _direct(self, reader: StageNest) -> set[str]:
-        from loopwright.sched.scheduling.placement import direct_reads
-
-        inner, body = direct_reads(reader.stage)
-        return set(inner | body)
-
-    def _at_root(self, tensor: str) -> bool:
-        return tensor not in self.nests.stages or self.nests.stages[tensor].place.kind == "root"
-
-    def cache_write(self) -> Call | None:
-        plain = [
-            n
-            for n in self.stages()
-            if n.layout is None and n.place.kind == "root" and not self.hosted(n) and self.plain(n)
-        ]
-        nest = self.some(plain)
-        if nest is None:
-            return None
-        return Call(
-            "cache_write", (nest.name, self.rng.choice(("local", "global"))), {"name": f"W{self.number}"}
-        )
-
-    def clone(self) -> Call | None:
-        options = [
-            (nest, reader)
-            for nest in self.stages()
-            for reader in self.stages()
-            if nest.name in self._direct(reader)
-            and reader.place.kind == nest.place.kind == "root"
-            and self.plain(nest)
-            and self.plain(reader)
-        ]
-        found = self.some(options)
-        if found is None:
-            return None
-        return Call("clone", (found[0].name, [found[1].name]), {"name": f"K{self.number}"})
-
-    def set_scope(self) -> Call | None:
-        inside = [n for n in self.stages() if n.name not in self.nests.outputs.values() and self.plain(n)]
-        nest = self.some(inside)
-        return (
-            None if nest is None else Call("set_scope", (nest.name, self.rng.choice(("local", "global"))), {})
-        )
-
-    def storage_align(self) -> Call | None:
-        inside = [
-            n
-            for n in self.stages()
-            if n.name not in self.nests.outputs.values()
-            and self.plain(n)
-            and n.layout is None
-            and n.stage.axes
-        ]
-        nest = self.some(inside)
-        if nest is None:
-            return None
-        axis = self.rng.choice(nest.stage.axes).name
-        return Call(
-            "storage_align", (nest.name, axis, self.rng.choice((4, 8, 16)), self.rng.choice((0, 1))), {}
-        )
-
-    def rfactor(self) -> Call | None:
-        options = [
-            (nest, loop)
-            for nest in self.stages()
-            for loop in self.free(nest)
-            if loop.reduce and nest.place.kind == "root" and not self.hosted(nest) and self.plain(nest)
-        ]
-        found = self.some(options)
-        return None if found is None else Call("rfactor", (self.at(*found),), {"name": f"F{self.number}"})
-
-    def transform_layout(self) -> Call | None:
-        plain = [
-            n
-            for n in self.stages()
-            if n.stage.reduce is None
-            and self.plain(n)
-            and n.place.kind in ("root", "at")
-            and n.name not in self.nests.outputs.values()
-        ]
-        nest = self.some(plain)
-        if nest is None:
-            return None
-        names = [shown(loop.name) for loop in nest.loops]
-        return Call("transform_layout", (nest.name, " ".join(self.rng.sample(names, len(names)))), {})
-
 
 def path_of(nests: Nests, nest: StageNest) -> Iterator[Any]:
     """The loops around a stage."""
@@ -368,7 +260,7 @@ def _neighbours(nest: StageNest, free: list[Loop]) -> list[tuple[Loop, Loop]]:
     return [(a, b) for a, b in zip(nest.loops, nest.loops[1:], strict=False) if a in free and b in free]
 
 
-def _outside_vectors(nest: StageNest) -> list[Loop]:
+def outside_vectors(nest: StageNest) -> list[Loop]:
     """The loops up to the first vectorized one."""
     found = []
     for loop in nest.loops:
@@ -376,15 +268,3 @@ def _outside_vectors(nest: StageNest) -> list[Loop]:
             break
         found.append(loop)
     return found
-
-
-MOVES: dict[str, Callable[[Moves], Call | None]] = {
-    name: getattr(Moves, name)
-    for name in (
-        "split", "tile", "fuse", "reorder",
-        "vectorize", "parallel", "unroll",
-        "compute_at", "reverse_compute_at", "store_at", "store_root", "compute_inline", "compute_root",
-        "cache_read", "cache_write", "clone", "transform_layout", "set_scope", "storage_align",
-        "rfactor",
-    )
-}  # fmt: skip
