@@ -154,11 +154,15 @@ def smaller(work: Workload, schedule: Schedule, number: int) -> Schedule:
 
 def report(number: int, work: Workload, schedule: Schedule, wrong: str) -> str:
     """A failure as a program to run."""
+    try:
+        nest = str(schedule)
+    except Exception as error:  # printing may be what is wrong
+        nest = f"# {type(error).__name__}: {error}"
     return (
         f"case {number}: {wrong}\n"
         f"from tests.fuzz.hunt import failure, random_work\n"
         f"work = random_work({number})\n{schedule.to_python()}\nprint(failure(work, schedule, {number}))\n"
-        f"# {work!r}\n{schedule}\n"
+        f"# {work!r}\n{nest}\n"
     )
 
 
