@@ -80,6 +80,8 @@ def check_fetched(where: str, nests: Nests, nest: StageNest, loop: Loop, tensor:
             f"{where}: {tensor} is computed inside loops, shortly before it is read, so it is in the cache already; "
             f"fetch what it reads"
         )
+    if tensor == nest.name:
+        raise ScheduleError(f"{where}: {tensor} is computed in {spot} itself; fetch what it reads")
     reading = [other for other in nests.stages.values() if _inside(nests, other, nest, loop)]
     loads = [load for other in reading for load in loads_of(nests, other.stage, nests.last(tensor))]
     if not loads:
