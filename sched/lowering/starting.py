@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from loopwright.sched.language.extents import same_shape
 from loopwright.sched.lowering.bounds import Box, full
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.stmt import Stmt, seq
@@ -27,7 +28,7 @@ def started_by(builder: Builder, name: str) -> StageNest | None:
         return None
     own = nests.stages[name]
     plain = own.with_(layout=None, align=(), scope="global", stored=None) == own and nest.stored is None
-    whole = all(builder.definitions[n].run == nest.stage.shape for n in (name, nest.name))
+    whole = all(same_shape(builder.definitions[n].run, nest.stage.shape) for n in (name, nest.name))
     known = all(isinstance(axis.extent, int) for axis in nest.stage.axes)
     # A tile that is moved inward computes elements once more, and would go on from what they have come to.
     once = all(r.tail != "shift_inward" for r in nest.relations if isinstance(r, Split))

@@ -76,6 +76,6 @@ def _is_zero(nests: Nests, factor: Expr, axis: Axis) -> bool:
         ends[cond.a.name] = cond.b.value
         body = body.a
     return any(
-        index is axis and ends.get(mine.name) == axis.extent
+        index is axis and not isinstance(axis.extent, Expr) and ends.get(mine.name) == axis.extent
         for index, mine in zip(factor.indices, nest.stage.axes, strict=True)
     )
