@@ -7,6 +7,7 @@ import re
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.scheduling import checks, checks_rewrite
 from loopwright.sched.scheduling.address import find_stage, loop_index
+from loopwright.sched.scheduling.checks_place import check_places
 from loopwright.sched.scheduling.checks_update import AS_ITS_BASE, check_not_update
 from loopwright.sched.scheduling.directives.caching import cache_read, copied_out
 from loopwright.sched.scheduling.directives.loops import reorder, split_loop
@@ -63,7 +64,9 @@ def transform_layout(
         return nests.with_stage(nest)
     name = f"{stage}_unpacked" if name is None else name
     checks.check_new_stage(where, nests, name)
-    return copied_out(nests, nest, name, Place())
+    result = copied_out(nests, nest, name, Place())
+    check_places(where, result)
+    return result
 
 
 def _packed(where: str, nests: Nests, tensor: str, order: str | tuple[str, ...], name: str | None) -> Nests:
