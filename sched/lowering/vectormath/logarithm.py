@@ -16,15 +16,11 @@ from loopwright.sched.lowering.vectormath.formats import format_of, magnitude, p
 from loopwright.sched.lowering.vectormath.value import Value, polynomial, select
 
 LEAST = {"float32": 2 / 3, "float64": math.sqrt(0.5)}
-LOG2_E = 1 / math.log(2)
-# log10(2) and 1 / log(10) in two parts: a whole exponent times the first part of the one is exact.
+LOG2_E, LOG10_E = 1 / math.log(2), 1 / math.log(10)
+# log10(2) in two parts: a whole exponent times the first is exact.
 LOG10_2 = {
     "float32": (0.301025390625, 4.605038981195214e-06),
     "float64": (0.30102999566395283, 2.8363394551044964e-14),
-}
-LOG10_E = {
-    "float32": (0.4342944920063019, -1.0103050052231683e-08),
-    "float64": (0.4342944819032518, 1.098319650216765e-17),
 }
 
 
@@ -41,10 +37,11 @@ def log2(x: Value) -> Value:
 
 
 def log10(x: Value) -> Value:
-    """The logarithm to base 10."""
+    """The logarithm to base 10: ``log10(1 + f)`` is half of ``f``, which is exact, less a little."""
     k, f = _parts(x)
-    (two, two_low), (e, e_low) = LOG10_2[x.dtype], LOG10_E[x.dtype]
-    return _special(x, k * two + (f * e + (f * e_low + _tail(f) * e + k * two_low)))
+    two, two_low = LOG10_2[x.dtype]
+    rest = f * (LOG10_E - 0.5) + (_tail(f) * LOG10_E + k * two_low)
+    return _special(x, (k * two + f * 0.5) + rest)
 
 
 def log1p(x: Value) -> Value:

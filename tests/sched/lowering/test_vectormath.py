@@ -26,13 +26,13 @@ TARGETS = [
 SINGLE = sorted(set(FUNCTIONS["float32"]) - {f"fast_{name}" for name in FAST} - {"pow"})
 DOUBLE = sorted(FUNCTIONS["float64"])
 # Units in the last place, against exact results; what is not here is held to 2.
-DOUBLE_ULPS = {"tanh": 3.0, "expm1": 2.5}
+DOUBLE_ULPS = {"tanh": 3.0, "expm1": 2.5, "log10": 3.0}
 # Of the fast forms: units, and the arguments for which they hold.
 FAST_FORMS = {
     "exp": (4.0, -87.0, 88.3), "exp2": (4.0, -126.0, 127.4), "sigmoid": (6.0, -87.0, 88.0), "log": (6.0, 1e-37, 1e38),
     "log2": (6.0, 1e-37, 1e38), "sin": (4.0, -100.0, 100.0), "cos": (4.0, -100.0, 100.0),
 }  # fmt: skip
-STEP = 4099  # every so many of the 2**32 numbers of float32
+STEP = 2039  # every so many of the 2**32 numbers of float32
 LIBRARY = re.compile(r"\b(?:call|jmp|bl)\w*\s+([A-Za-z]\w*)")
 
 REFERENCE: dict[str, Callable[..., Array]] = {
