@@ -281,7 +281,7 @@ class Builder:
         inner = self.partitioned(opened, body)
         for condition in guards:
             inner = If(condition, inner, None)
-        for known, value in opened.quotients.items():
+        for known, value in reversed(opened.quotients.items()):  # later ones speak of earlier ones
             if known not in frame.quotients:
                 inner = Let(known, value, inner)
         return inner

@@ -111,6 +111,11 @@ def test_loops_in_vectors_and_unrolled_serve_long_arrays_too() -> None:
     check(stencil(N).schedule().vectorize("y.i", 16).parallel("y.i").vectorize("p.i", 4), NUMBERS)
 
 
+def test_a_fused_loop_may_be_fused_again() -> None:
+    s = ops.add(M=N, N=M).schedule().split("C.j", ("jo", "ji"), 3).reorder("C", "ji jo i")
+    check(s.fuse("C.jo", "C.i", name="f").fuse("C.ji", "C.f", name="g"))
+
+
 def test_the_shapes_are_bound_from_the_arrays_of_a_call() -> None:
     kernel = lw.build(workloads.matmul(N, M, K))
     a, b = np.ones((3, 4), "f"), np.ones((4, 5), "f")
