@@ -14,7 +14,7 @@ from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.stmt import Stmt, seq
 from loopwright.sched.scheduling.address import loop_index
 from loopwright.sched.scheduling.nest import Split, StageNest
-from loopwright.sched.scheduling.placement import produces_boxes, read_outside, readers
+from loopwright.sched.scheduling.placement import copies_of, produces_boxes, read_outside, readers
 
 if TYPE_CHECKING:
     from loopwright.sched.lowering.loopnest import Builder
@@ -32,7 +32,8 @@ def started_by(builder: Builder, name: str) -> StageNest | None:
     known = all(isinstance(axis.extent, int) for axis in nest.stage.axes)
     # A tile that is moved inward computes elements once more, and would go on from what they have come to.
     once = all(r.tail != "shift_inward" for r in nest.relations if isinstance(r, Split))
-    if not (plain and whole and known and once) or nest.place.kind != "root":
+    one = copies_of(nests, own) == copies_of(nests, nest) == 1
+    if not (plain and whole and known and once and one) or nest.place.kind != "root":
         return None
     if own.place.kind == "root":
         followed = any(n.place.kind == "after" and n.place.stage == nest.name for n in nests.stages.values())

@@ -85,6 +85,16 @@ def test_not_in_place_where_elements_are_computed_twice() -> None:
         computes(schedule.vectorize("C.ji").unroll("C.ii"))
 
 
+def test_not_in_place_where_buffers_are_filled_in_turn() -> None:
+    read = matmul(8, 7, 5).schedule().cache_read("A", at="C.i")
+    schedule = read.pipeline("C.i", 3).decompose_reduction("C", at="C.i")
+    assert not in_place(schedule)
+    computes(schedule)
+    ahead = matmul(8, 7, 5).schedule().cache_read("A", at="C.i").decompose_reduction("C", at="C.i")
+    for ready in (ahead.pipeline("C.i", 2), ahead.double_buffer("A_global"), ahead.double_buffer("C_init")):
+        computes(ready)
+
+
 def test_with_more_around_it() -> None:
     epilogue = dense(10, 21, 7).schedule().decompose_reduction("C", at="C.i")
     assert not in_place(epilogue)
