@@ -13,12 +13,11 @@ from loopwright.sched.language.expr import (
     Select,
     Size,
     children,
-    tree_depth,
-    tree_size,
     walk,
 )
 from loopwright.sched.language.extents import minus, surely
 from loopwright.sched.language.interval import index_range
+from loopwright.sched.language.measure import tree_depth, tree_size
 from loopwright.sched.language.polynomial import Proof, at_most, floors
 from loopwright.sched.language.stage import Stage, stage_exprs
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, Size, rewrite, structure
+from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, Size, rewrite, structure, walk
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.language.nodes import Extent
 
@@ -130,7 +130,8 @@ def extreme(op: str, a: Expr, b: Expr) -> Expr:
     """``min`` or ``max`` of two index expressions, decided at once where their ranges allow."""
     difference = linear(a).add(linear(b), -1)
     span = index_range(difference.expr())
-    if span is not None:
+    # What data add may wrap: then x + 2 is not greater than x + 1.
+    if span is not None and not any(isinstance(e, Load) for e in walk(a)):
         if span[1] <= 0:
             return a if op == "min" else b
         if span[0] >= 0:

@@ -72,3 +72,17 @@ def test_a_padded_tile_that_is_cut_to_fit_the_registers(M: int, N: int) -> None:
     work = schedule.work
     a, b = random_inputs(work)
     np.testing.assert_array_equal(lw.build(work, schedule=schedule)(a, b), work.reference(a, b))
+
+
+def test_an_index_that_data_let_wrap() -> None:
+    """The greater of x + 1 and x + 2 is x + 1 where x + 2 wraps."""
+
+    @lw.operator
+    def wrapped() -> Any:
+        table, x = lw.input("table", (10,), "int32"), lw.input("x", (3,), "int32")
+        return lw.compute("y", (3,), lambda i: table[lw.clip(lw.max(x[i] + 1, x[i] + 2), 0, 9)])
+
+    work = wrapped()
+    table, x = np.arange(10, dtype=np.int32), np.array([2**31 - 2, 3, -5], np.int32)
+    np.testing.assert_array_equal(lw.build(work)(table, x), [9, 5, 0])
+    np.testing.assert_array_equal(work.reference(table, x), [9, 5, 0])

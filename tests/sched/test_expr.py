@@ -21,11 +21,11 @@ from loopwright.sched.language.expr import (
     same,
     structure,
     substitute,
-    tree_size,
     walk,
     wrap,
 )
 from loopwright.sched.language.interval import index_range
+from loopwright.sched.language.measure import tree_size
 from loopwright.sched.language.stage import Input
 
 f = Input("f", (8,), "float32")
