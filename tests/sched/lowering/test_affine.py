@@ -104,11 +104,13 @@ def test_linear_forms_cancel() -> None:
     assert linear((a * 3 + b) - (b + a * 3)).expr().value == 0  # type: ignore[attr-defined]
 
 
-def test_union_needs_a_known_distance() -> None:
+def test_union_needs_a_distance_that_has_bounds() -> None:
     a, b, _ = AXES
     joined = union(Span(a + 2, 3), Span(a, 1))
     assert joined is not None and text(joined.low) == "a" and joined.extent == 5
-    assert union(Span(a, 1), Span(b, 1)) is None
+    apart = union(Span(a, 1), Span(b, 1))
+    assert apart is not None and text(apart.low) == "min(a, b)" and apart.extent == 5
+    assert union(Span(a, 1), Span(Axis("far", 2**26), 1)) is None
 
 
 def test_boxes_move_inside_their_domain() -> None:
