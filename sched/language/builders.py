@@ -250,7 +250,7 @@ def all(value: ExprLike, over: Axis | Iterable[Axis], name: str | None = None) -
     return _reduce("all", value, over, name, None)
 
 
-def pow(a: ExprLike, b: ExprLike, fast: bool = False) -> Expr:
+def pow(a: ExprLike, b: ExprLike, *, fast: bool = False) -> Expr:
     """``a`` to the power ``b``, on floats; the fast form is for positive ``a``."""
     return ir.call("fast_pow", *ir.unify("pow", a, b)) if fast else ir.binary("pow", a, b)
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from loopwright.sched.language.expr import Expr, ExprLike, call
 
 
-def exp(x: ExprLike, fast: bool = False) -> Expr:
+def exp(x: ExprLike, *, fast: bool = False) -> Expr:
     """e to the power x."""
     return call("fast_exp" if fast else "exp", x)
 
 
-def exp2(x: ExprLike, fast: bool = False) -> Expr:
+def exp2(x: ExprLike, *, fast: bool = False) -> Expr:
     """2 to the power x."""
     return call("fast_exp2" if fast else "exp2", x)
 
@@ -24,12 +24,12 @@ def expm1(x: ExprLike) -> Expr:
     return call("expm1", x)
 
 
-def log(x: ExprLike, fast: bool = False) -> Expr:
+def log(x: ExprLike, *, fast: bool = False) -> Expr:
     """The natural logarithm."""
     return call("fast_log" if fast else "log", x)
 
 
-def log2(x: ExprLike, fast: bool = False) -> Expr:
+def log2(x: ExprLike, *, fast: bool = False) -> Expr:
     """The logarithm to base 2."""
     return call("fast_log2" if fast else "log2", x)
 
@@ -64,17 +64,17 @@ def erf(x: ExprLike) -> Expr:
     return call("erf", x)
 
 
-def sigmoid(x: ExprLike, fast: bool = False) -> Expr:
+def sigmoid(x: ExprLike, *, fast: bool = False) -> Expr:
     """1 / (1 + exp(-x))."""
     return call("fast_sigmoid" if fast else "sigmoid", x)
 
 
-def sin(x: ExprLike, fast: bool = False) -> Expr:
+def sin(x: ExprLike, *, fast: bool = False) -> Expr:
     """The sine of x radians."""
     return call("fast_sin" if fast else "sin", x)
 
 
-def cos(x: ExprLike, fast: bool = False) -> Expr:
+def cos(x: ExprLike, *, fast: bool = False) -> Expr:
     """The cosine of x radians."""
     return call("fast_cos" if fast else "cos", x)
 

@@ -191,6 +191,13 @@ class Frame:
             if s.tail == "pad" and self._padded(s.parent) and s.parent in self.values
         ]
 
+    def overruns(self, outer: Expr, whole: Extent) -> bool:
+        """Whether an outer loop may go beyond its ``whole`` tiles and a tail: it was padded, and stores go less far."""
+        if isinstance(whole, Expr):
+            return self.phase == "post" and any(s.tail == "pad" for s in self.splits)
+        reach = index_range(outer)
+        return reach is None or reach[1] > whole
+
     def decide(self, split: Split, part: str, value: Expr) -> Frame:
         """The frame in one part of a split whose outer loop has just become ``value``."""
         return replace(self.choose(split, part), values={**self.values, split.outer: value})

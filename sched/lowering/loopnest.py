@@ -296,11 +296,13 @@ class Builder:
         whole = floor_divided(frame.extent(split.parent), frame.factor(split))
         if isinstance(value, Const) and not isinstance(whole, Expr):
             part = "full" if int(value.value) < whole else "tail"
-            return self.partitioned(frame.choose(split, part), body)
+            return seq() if value.value > whole else self.partitioned(frame.choose(split, part), body)
         alias = Axis(split.outer, whole)
         steady = self.partitioned(frame.decide(split, "full", alias), body)
         last = frame.decide(split, "tail", node(whole))
         tail = in_tail(last, split, lambda f: self.partitioned(f, body))
+        if frame.overruns(value, whole):
+            tail = If(Binary("le", value, node(whole), "bool"), tail, None)
         if surely(whole, 0):
             return tail
         return If(Binary("lt", value, node(whole), "bool"), Let(alias, value, steady), tail)

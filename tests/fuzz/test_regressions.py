@@ -86,3 +86,18 @@ def test_an_index_that_data_let_wrap() -> None:
     table, x = np.arange(10, dtype=np.int32), np.array([2**31 - 2, 3, -5], np.int32)
     np.testing.assert_array_equal(lw.build(work)(table, x), [9, 5, 0])
     np.testing.assert_array_equal(work.reference(table, x), [9, 5, 0])
+
+
+@pytest.mark.parametrize(("N", "padded", "lanes"), [(31, 40, 8), (30, 50, 8), (21, 24, 16), (5, 40, 4)])
+def test_vectors_of_a_padded_loop_stop_where_the_array_ends(N: int, padded: int, lanes: int) -> None:
+    """Iterations of padding only stored once more where the last vector is."""
+
+    @lw.operator
+    def sums(N: int) -> Any:
+        a, r = lw.input("a", (N, 3)), lw.reduce_axis("r", 3)
+        return lw.compute("s", (N,), lambda i: lw.sum(a[i, r], over=r))
+
+    work = sums(N)
+    schedule = work.schedule().split("s.i", ("io", "ii"), padded, tail="pad").vectorize("s.ii", lanes)
+    (a,) = random_inputs(work)
+    np.testing.assert_array_equal(lw.build(work, schedule=schedule)(a), work.reference(a))

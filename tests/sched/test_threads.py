@@ -267,7 +267,7 @@ def test_kernels_of_others_keep_their_own_launcher() -> None:
     build(add((64, 256), parallel=True))
     func, _ = add((64, 256), parallel=True)
     module = tvm.compile(tvm.IRModule({"main": func.with_attr("global_symbol", "main")}), "llvm")
-    a, out = np.ones((64, 256), np.float32), np.zeros((64, 256), np.float32)
+    a, out = np.ones(64 * 256, np.float32), np.zeros(64 * 256, np.float32)
     pool = threads._pool
     assert pool is not None
     module["main"](a, a, out)
