@@ -21,7 +21,7 @@ def number(value: int) -> Const:
     return Const(value, "int32")
 
 
-@dataclass
+@dataclass(slots=True)
 class Linear:
     """``sum of coefficient * term + const``; terms are axes, or expressions that are not linear themselves."""
 

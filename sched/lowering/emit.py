@@ -32,7 +32,7 @@ from loopwright.sched.language.extern import Extern
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.language.polynomial import exact
 from loopwright.sched.lowering import calls, floats, functions, integers, narrow, stmt
-from loopwright.sched.lowering.affine import number, plus, simplify, times
+from loopwright.sched.lowering.affine import Linear, linear, times
 from loopwright.sched.lowering.microcode import microcode
 from loopwright.sched.lowering.ranges import Ranges
 from loopwright.sched.lowering.rejoin import rejoined
@@ -337,13 +337,14 @@ class _Emitter:
 def flat(buffer: stmt.Buffer, indices: tuple[Expr, ...]) -> Expr:
     """The place of an element in a buffer, counted from its first.
 
-
     TVM's own pass for this simplifies what it finds in indices, and takes ``(2 - i) % 4`` for ``i % -4 * -1``.
     """
-    place: Expr = number(0)
+    place = Linear({}, 0)
     for step, index in zip(buffer.steps, indices, strict=True):
-        place = plus(place, times(index, step))
-    return simplify(place)
+        place = (
+            place.add(linear(index), step) if isinstance(step, int) else place.add(linear(times(index, step)))
+        )
+    return place.expr()
 
 
 def _place(buffer: stmt.Buffer) -> dict[str, Any]:

@@ -75,6 +75,7 @@ class _Printer:
         self.nests = nests
         self.factors = factors
         self.regions: dict[str, tuple[Extent, ...]] = {}
+        self.known_lengths: dict[str, dict[str, Extent]] = {}
         self.steps: dict[str, tuple[Extent, ...] | None] = {}
         stored = {
             name: [nest.stage.part_name(part) for part in range(len(nest.stage.bodies))]
@@ -86,8 +87,7 @@ class _Printer:
         for name, dims in program.started.items():
             nest = self.nests.stages[name]
             assert nest.start is not None
-            self.starts[nest.start] = name
-            self.regions[nest.start] = dims
+            self.starts[nest.start], self.regions[nest.start] = name, dims
             plain = replace(nest.stage, bodies=(Result(nest.stage.dtype),))
             self.nests = self.nests.with_stage(nest.with_(stage=plain))
         for statement in walk_statements(program.body):
@@ -218,6 +218,11 @@ class _Printer:
 
     def lengths(self, nest: StageNest) -> dict[str, Extent]:
         """How many iterations each loop of a stage has, over the region computed of it."""
+        if nest.name not in self.known_lengths:
+            self.known_lengths[nest.name] = self._lengths(nest)
+        return self.known_lengths[nest.name]
+
+    def _lengths(self, nest: StageNest) -> dict[str, Extent]:
         if nest.layout is not None and nest.name in self.regions and nest.name not in self.sliding:
             length = dict(zip(nest.layout, self.regions[nest.name], strict=True))
             for relation in reversed(nest.relations):
