@@ -77,10 +77,8 @@ class _Printer:
         self.regions: dict[str, tuple[Extent, ...]] = {}
         self.known_lengths: dict[str, dict[str, Extent]] = {}
         self.steps: dict[str, tuple[Extent, ...] | None] = {}
-        stored = {
-            name: [nest.stage.part_name(part) for part in range(len(nest.stage.bodies))]
-            for name, nest in self.nests.stages.items()
-        }
+        stages = self.nests.stages
+        stored = {n: [x.stage.part_name(p) for p in range(len(x.stage.bodies))] for n, x in stages.items()}
         program = shape_of(self.nests)
         self.sliding = program.sliding
         self.starts: dict[str, str] = {}
