@@ -148,7 +148,12 @@ def _pad_producers(nests: Nests, found: dict[str, Definition]) -> None:
             continue
         for load in (load for e in reader.exprs for load in loads(e)):
             producer = found.get(load.tensor.name)
-            if producer is None or producer.values or producer.stage.name in fixed:
+            if (
+                producer is None
+                or nests.stages[producer.stage.name].place.kind == "after"
+                or producer.values
+                or producer.stage.name in fixed
+            ):
                 continue
             sizes = tuple(
                 _grown(size, index, reader) for size, index in zip(producer.sizes, load.indices, strict=True)

@@ -101,3 +101,27 @@ def test_vectors_of_a_padded_loop_stop_where_the_array_ends(N: int, padded: int,
     schedule = work.schedule().split("s.i", ("io", "ii"), padded, tail="pad").vectorize("s.ii", lanes)
     (a,) = random_inputs(work)
     np.testing.assert_array_equal(lw.build(work, schedule=schedule)(a), work.reference(a))
+
+
+def test_a_copy_is_not_left_where_vectors_straddle_rows() -> None:
+    """The copy followed single elements, then blocks of four, which are no box of a fused loop."""
+    schedule = ops.matmul(M=9, N=7, K=3).schedule().fuse("C.i", "C.j", "f").cache_write("C", "global")
+    with pytest.raises(lw.ScheduleError, match="scattered"):
+        schedule.vectorize("C.f", 4)
+
+
+def test_a_copy_inside_a_loop_does_not_grow_with_a_padded_reader() -> None:
+    """Rows beyond the end were read, and never computed."""
+
+    @lw.operator
+    def sums(N: int) -> Any:
+        a, r = lw.input("a", (N, 4)), lw.reduce_axis("r", 4)
+        k = lw.reduce_axis("k", 4)
+        part = lw.compute("part", (N, 4), lambda i, j: lw.sum(a[i, r], over=r) + j)
+        near = lw.compute("near", (N, 4), lambda i, j: part[i, j])
+        return lw.compute("s", (N,), lambda i: lw.sum(near[i, k], over=k))
+
+    work = sums(13)
+    schedule = work.schedule().reverse_compute_at("near", "part.i").split("s.i", ("io", "ii"), 3, tail="pad")
+    (a,) = random_inputs(work)
+    np.testing.assert_array_equal(lw.build(work, schedule=schedule)(a), work.reference(a))

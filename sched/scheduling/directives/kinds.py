@@ -9,7 +9,7 @@ from loopwright.sched.errors import ScheduleError
 from loopwright.sched.scheduling import checks
 from loopwright.sched.scheduling.address import COPIES, GRAIN, LANES, OUTER, find_loop, shown
 from loopwright.sched.scheduling.checks_ahead import check_ahead
-from loopwright.sched.scheduling.checks_place import check_kinds
+from loopwright.sched.scheduling.checks_place import check_places
 from loopwright.sched.scheduling.checks_storage import check_storage
 from loopwright.sched.scheduling.checks_update import check_update_kinds
 from loopwright.sched.scheduling.directives.loops import split_loop
@@ -43,7 +43,7 @@ def vectorize(nests: Nests, loop: str, width: int | None = None) -> Nests:
     checks.check_parallel_nesting(where, changed)
     check_update_kinds(where, changed)
     result = nests.with_stage(changed)
-    check_kinds(where, result)
+    check_places(where, result)
     check_ahead(where, result)
     return result
 
@@ -104,7 +104,7 @@ def parallel(nests: Nests, loop: str, grain: int | None = None) -> Nests:
     checks.check_parallel_nesting(where, changed)
     check_update_kinds(where, changed)
     result = nests.with_stage(changed)
-    check_kinds(where, result)
+    check_places(where, result)
     check_storage(where, result)
     check_ahead(where, result)
     return result
