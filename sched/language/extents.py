@@ -10,14 +10,13 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from operator import index
 
+from loopwright.sched.arithmetic import OPERATIONS
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language.expr import Binary, Const, Expr, Size, structure, walk
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.language.nodes import LARGEST_SIZE, Extent
 from loopwright.sched.language.polynomial import at_most, expression, polynomial
 from loopwright.sched.language.text import text
-
-OPERATIONS = ("add", "sub", "mul", "floordiv", "mod", "min", "max")
 
 
 def size(name: str, at_least: int = 0, at_most: int = LARGEST_SIZE, multiple_of: int = 1) -> Size:
@@ -230,21 +229,7 @@ def value_of(extent: Extent, sizes: Mapping[str, int]) -> int:
             return sizes[extent.name]
         case Binary():
             a, b = value_of(extent.a, sizes), value_of(extent.b, sizes)
-            match extent.op:
-                case "add":
-                    return a + b
-                case "sub":
-                    return a - b
-                case "mul":
-                    return a * b
-                case "floordiv":
-                    return a // b
-                case "mod":
-                    return a % b
-                case "min":
-                    return min(a, b)
-                case "max":
-                    return max(a, b)
+            return OPERATIONS[extent.op](a, b)
     raise AssertionError(f"{extent} is no extent")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loopwright.sched.language.workload import producers
 from loopwright.sched.scheduling.nest import Nests
+from loopwright.sched.scheduling.roots import root_of
 
 
 def root_stages(nests: Nests) -> list[str]:
@@ -15,7 +16,7 @@ def root_stages(nests: Nests) -> list[str]:
         if root in order:
             return
         for name in computed:
-            if _root_of(nests, name) == root:
+            if root_of(nests, name) == root:
                 for tensor in producers(nests.stages[name].stage):
                     for owner in _owners(nests, tensor.name):
                         if owner != root:
@@ -23,14 +24,8 @@ def root_stages(nests: Nests) -> list[str]:
         order.append(root)
 
     for name in computed:
-        visit(_root_of(nests, name))
+        visit(root_of(nests, name))
     return order
-
-
-def _root_of(nests: Nests, name: str) -> str:
-    """The stage at root in whose loops ``name`` is computed."""
-    place = nests.place_of(name)
-    return nests.head(name) if place.kind == "root" else _root_of(nests, place.stage)
 
 
 def _owners(nests: Nests, name: str) -> list[str]:
@@ -39,5 +34,5 @@ def _owners(nests: Nests, name: str) -> list[str]:
         return []
     nest = nests.stages[name]
     if nest.place.kind != "inline":
-        return [_root_of(nests, name)]
+        return [root_of(nests, name)]
     return [owner for tensor in producers(nest.stage) for owner in _owners(nests, tensor.name)]

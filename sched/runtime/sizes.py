@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loopwright.sched.arithmetic import OPERATIONS
 from loopwright.sched.errors import ArgumentError
 
 Dim = int | tuple[Any, ...]
@@ -56,21 +57,8 @@ def number(dim: Dim, sizes: Mapping[str, int]) -> int:
     if dim[0] == "const":
         return int(dim[1])
     a, b = number(dim[1], sizes), number(dim[2], sizes)
-    match dim[0]:
-        case "add":
-            return a + b
-        case "sub":
-            return a - b
-        case "mul":
-            return a * b
-        case "floordiv":
-            return a // b
-        case "mod":
-            return a % b
-        case "min":
-            return min(a, b)
-        case "max":
-            return max(a, b)
+    if dim[0] in OPERATIONS:
+        return OPERATIONS[dim[0]](a, b)
     raise ArgumentError(f"unknown operation {dim[0]!r} in the size of a dimension")
 
 

@@ -16,6 +16,8 @@ from loopwright.sched.recipes.typical import at_numbers
 from loopwright.sched.runtime.build import program_of, signature_of
 from loopwright.sched.runtime.kernel import Kernel, compile_function
 from loopwright.sched.runtime.signature import Param, Signature
+from loopwright.sched.scheduling.nest import Nests
+from loopwright.sched.scheduling.roots import root_of
 from loopwright.sched.views.text import count_text, table, time_text
 from loopwright.sched.views.work_done import work_of
 
@@ -104,7 +106,7 @@ def _sections(schedule: Schedule, body: Stmt) -> list[tuple[str, list[Stmt]]]:
         stores = [s.stage for s in walk_statements(statement) if isinstance(s, Store)]
         if not stores:
             continue
-        root = _root_of(schedule, stores[0])
+        root = _section_of(schedule.nests, stores[0])
         if not sections or sections[-1][0] != root:
             sections.append((root, []))
         sections[-1][1].extend(waiting)
@@ -114,9 +116,9 @@ def _sections(schedule: Schedule, body: Stmt) -> list[tuple[str, list[Stmt]]]:
     return sections
 
 
-def _root_of(schedule: Schedule, stage: str) -> str:
-    place = schedule.nests.stages[stage].place
-    return _root_of(schedule, place.stage) if place.kind in ("at", "after") else stage
+def _section_of(nests: Nests, stage: str) -> str:
+    """The stage at root that a stage is timed with; an update at root is timed by itself."""
+    return root_of(nests, stage) if nests.place_of(stage).kind in ("at", "after") else stage
 
 
 def _inside(root: str, body: Sequence[Stmt]) -> tuple[str, ...]:
