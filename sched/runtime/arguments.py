@@ -66,12 +66,13 @@ def outputs_given(signature: Signature, out: Any) -> list[Any]:
     return list(out)
 
 
-def output_for(signature: Signature, arrays: Sequence[Any]) -> Array | None:
-    """The output of a kernel with symbolic sizes for NumPy arrays that look right; what is wrong is found out later."""
+def outputs_for(signature: Signature, arrays: Sequence[Any]) -> list[Array] | None:
+    """Outputs of a kernel with symbolic sizes for NumPy arrays that look right; what is wrong is found out later."""
     try:
-        sizes = {size[1]: arrays[n].shape[dim] for size, (n, dim) in signature.sizes.items()}
-        (output,) = signature.outputs
-        return np.empty([number(extent, sizes) for extent in output.shape], output.numpy)
+        return [
+            np.empty([extent(arrays) for extent in shape], dtype)
+            for shape, dtype in signature.shapes_of_outputs
+        ]
     except (AttributeError, IndexError, TypeError, ValueError, MemoryError):
         return None
 

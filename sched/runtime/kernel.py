@@ -87,7 +87,8 @@ class Kernel:
             if out is not None:
                 result = out
             elif self._symbolic:
-                result = arguments.output_for(self.signature, arrays)
+                found = arguments.outputs_for(self.signature, arrays)
+                result = found and found[0]
             else:
                 result = np.empty(self._shape, self._dtype)
             try:
@@ -100,12 +101,11 @@ class Kernel:
     def _call(self, given: tuple[Any, ...], out: Any, named: dict[str, Any], tried: bool) -> Any:
         """A call from the start: any number of outputs, any thread, any array, every error."""
         inputs = arguments.inputs_in_order(self.signature, given, named)
-        signature = arguments.sized(self.signature, inputs) if self._symbolic else self.signature
-        if out is None:
-            outputs = [np.empty(p.extents, p.numpy) for p in signature.outputs]
-        else:
-            outputs = arguments.outputs_given(signature, out)
-        if tried or self._lends or not self._ran((*inputs, *outputs)):
+        outputs = self._outputs(inputs, out)
+        if tried or self._lends or outputs is None or not self._ran((*inputs, *outputs)):
+            signature = arguments.sized(self.signature, inputs) if self._symbolic else self.signature
+            if outputs is None:
+                outputs = [np.empty(p.extents, p.numpy) for p in signature.outputs]
             # A loan stands for an array that the entry would not take; it must live until the call is over.
             loans = arguments.lend(signature, [*inputs, *outputs])
             if self.function(*loans) is None:
@@ -113,6 +113,14 @@ class Kernel:
                     f"{self.signature.name}: the compiled kernel refused arguments that are as declared"
                 )
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _outputs(self, inputs: list[Any], out: Any) -> list[Any] | None:
+        """The arrays to fill; None where the inputs do not say at once what they are like."""
+        if out is not None:
+            return arguments.outputs_given(self.signature, out)
+        if self._symbolic:
+            return arguments.outputs_for(self.signature, inputs)
+        return [np.empty(p.extents, p.numpy) for p in self.signature.outputs]
 
     def _ran(self, args: tuple[Any, ...]) -> bool:
         """Try the arguments as they are."""

@@ -12,7 +12,16 @@ import numpy as np
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import LoadError
-from loopwright.sched.runtime.sizes import Dim, Limit, dim_from_json, dim_text, number, sources
+from loopwright.sched.runtime.sizes import (
+    Dim,
+    FromArrays,
+    Limit,
+    dim_from_json,
+    dim_text,
+    from_arrays,
+    number,
+    sources,
+)
 
 INPUT = "input"
 OUTPUT = "output"
@@ -110,6 +119,11 @@ class Signature:
     def outputs(self) -> tuple[Param, ...]:
         """The arrays a call fills, in order."""
         return tuple(p for p in self.params if p.role == OUTPUT)
+
+    @cached_property
+    def shapes_of_outputs(self) -> list[tuple[list[FromArrays], np.dtype[Any]]]:
+        """For each output what its extents are, given the inputs of a call, and its element type."""
+        return [([from_arrays(extent, self.sizes) for extent in p.shape], p.numpy) for p in self.outputs]
 
     @cached_property
     def order(self) -> tuple[int, ...]:

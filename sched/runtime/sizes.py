@@ -6,7 +6,7 @@ A dimension is a number, or a tuple as in a workload's JSON: ``("size", name, at
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,8 @@ from loopwright.sched.arithmetic import OPERATIONS
 from loopwright.sched.errors import ArgumentError
 
 Dim = int | tuple[Any, ...]
+# The inputs of a call -> a number that their shapes say.
+FromArrays = Callable[[Sequence[Any]], int]
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
 
@@ -60,6 +62,23 @@ def number(dim: Dim, sizes: Mapping[str, int]) -> int:
     if dim[0] in OPERATIONS:
         return OPERATIONS[dim[0]](a, b)
     raise ArgumentError(f"unknown operation {dim[0]!r} in the size of a dimension")
+
+
+def from_arrays(dim: Dim, where: Mapping[tuple[Any, ...], tuple[int, int]]) -> FromArrays:
+    """A dimension as a function of the inputs: looked up once, and then called with every call of a kernel.
+
+    Args:
+        dim: the dimension.
+        where: the input, and the dimension of it, that has a size; see :func:`sources`.
+    """
+    if isinstance(dim, int) or dim[0] == "const":
+        fixed = number(dim, {})
+        return lambda arrays: fixed
+    if dim[0] == "size":
+        position, axis = where[dim]
+        return lambda arrays: arrays[position].shape[axis]  # type: ignore[no-any-return]
+    a, b, operation = from_arrays(dim[1], where), from_arrays(dim[2], where), OPERATIONS[dim[0]]
+    return lambda arrays: operation(a(arrays), b(arrays))
 
 
 def dim_text(dim: Dim, level: int = 0) -> str:

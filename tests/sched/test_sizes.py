@@ -127,6 +127,28 @@ def test_the_shapes_are_bound_from_the_arrays_of_a_call() -> None:
     np.testing.assert_array_equal(kernel(a, b), np.full((3, 5), 4))
 
 
+@lw.operator
+def two(n: int, m: int) -> Any:
+    x, y = lw.input("x", (n, m)), lw.input("y", (m,))
+    first = lw.compute("first", (m // 2 * 3 + 1, n), lambda j, i: y[lw.min(j, m - 1)] + lw.cast("float32", i))
+    return first, lw.compute("second", (n,), lambda i: x[i, 0] * 2)
+
+
+def test_a_call_gives_all_outputs_their_shapes() -> None:
+    kernel = lw.build(two(n=N, m=lw.size("m", at_least=1)))
+    for n, m in ((0, 1), (1, 5), (7, 8)):
+        x, y = np.ones((n, m), "f"), np.arange(m, dtype="f")
+        first, second = kernel(x, y)
+        assert first.shape == (m // 2 * 3 + 1, n) and second.shape == (n,)
+        out = (np.empty_like(first), np.empty_like(second))
+        assert kernel(x, y=y, out=out)[0] is out[0]
+        np.testing.assert_array_equal(out[0], first)
+    with pytest.raises(lw.ArgumentError, match="it must be at least 1"):
+        kernel(np.ones((2, 0), "f"), np.ones(0, "f"))
+    with pytest.raises(lw.ArgumentError, match="output second has shape"):
+        kernel(x, y, out=(first, np.empty(3, "f")))
+
+
 @pytest.mark.parametrize(
     ("shapes", "words"),
     [
