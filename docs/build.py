@@ -1,4 +1,4 @@
-"""Writes docs/directives.md from the docstrings of the directives: ``python docs/build.py``. A test holds the two equal."""
+"""Writes docs/directives.md and docs/operators.md from docstrings: ``python docs/build.py``. A test holds them equal."""
 
 from __future__ import annotations
 
@@ -10,11 +10,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from loopwright.ops.catalog import families
 from loopwright.sched.scheduling.directives import DIRECTIVES
 from loopwright.sched.scheduling.methods import DirectiveMethods
 
-PAGE = Path(__file__).parent / "directives.md"
-HEAD = """\
+HERE = Path(__file__).parent
+OPERATORS_HEAD = """\
+# Operators
+
+Written by `python docs/build.py` from the docstrings; do not edit. `loopwright ops` lists the same, and
+`loopwright ops matmul` shows one.
+
+Each is a plain definition in `ops/`, without a schedule: `lw.build(ops.matmul(M=512, N=512, K=512), target="cpu")` takes the
+default schedule, and tuning finds a better one. Names of stages and axes stay the same whatever the options.
+"""
+DIRECTIVES_HEAD = """\
 # Directives
 
 Written by `python docs/build.py` from the docstrings; do not edit.
@@ -24,13 +34,43 @@ checked where it is written. Loops are addressed as `"stage.loop"`. A `knob` may
 """
 
 
-def page() -> str:
-    """The whole page: a table of contents, then a section for each file of directives."""
+def pages() -> dict[str, str]:
+    """The text of each page that is written here, by its file's name."""
+    return {"directives.md": directives_page(), "operators.md": operators_page()}
+
+
+def operators_page() -> str:
+    """A table of contents, then a section for each file of operators."""
+    found = families()
+    contents = [
+        f"- {family.title}: {', '.join(f'[{e.name}](#{e.name})' for e in family.entries)}" for family in found
+    ]
+    parts = [OPERATORS_HEAD, "\n".join(contents) + "\n"]
+    for family in found:
+        parts.append(f"## {family.title}\n")
+        parts += [
+            f"### {entry.name}\n\n```python\n{entry.call}\n```\n\n{_doctests_fenced(entry.text)}\n"
+            for entry in family.entries
+        ]
+    return "\n".join(parts)
+
+
+def _doctests_fenced(text: str) -> str:
+    """A docstring as Markdown: ``code`` as `code`, examples as code blocks."""
+    blocks = [
+        f"```python\n{block}\n```" if block.startswith(">>>") else block.replace("``", "`")
+        for block in text.split("\n\n")
+    ]
+    return "\n\n".join(blocks)
+
+
+def directives_page() -> str:
+    """A table of contents, then a section for each file of directives."""
     families: dict[str, list[str]] = {}
     for name, function in DIRECTIVES.items():
         families.setdefault(_family(function), []).append(name)
     contents = [f"- {title}: {', '.join(f'[{n}](#{n})' for n in names)}" for title, names in families.items()]
-    parts = [HEAD, "\n".join(contents) + "\n"]
+    parts = [DIRECTIVES_HEAD, "\n".join(contents) + "\n"]
     for title, names in families.items():
         parts.append(f"## {title}\n")
         parts += [section(name, DIRECTIVES[name]) for name in names]
@@ -99,5 +139,6 @@ def _arguments(text: str) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page())
-    print(f"wrote {PAGE}")
+    for name, text in pages().items():
+        (HERE / name).write_text(text)
+        print(f"wrote {HERE / name}")

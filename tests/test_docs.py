@@ -11,9 +11,10 @@ from loopwright.sched.scheduling.directives import DIRECTIVES
 from loopwright.sched.scheduling.methods import DirectiveMethods
 
 
-def test_the_page_of_directives_is_current(root: Path) -> None:
+@pytest.mark.parametrize("name", ["directives.md", "operators.md"])
+def test_pages_made_from_docstrings_are_current(name: str, root: Path) -> None:
     built = runpy.run_path(str(root / "docs" / "build.py"))
-    assert built["page"]() == (root / "docs" / "directives.md").read_text(), "run `python docs/build.py`"
+    assert built["pages"]()[name] == (root / "docs" / name).read_text(), "run `python docs/build.py`"
 
 
 @pytest.mark.parametrize("name", DIRECTIVES)

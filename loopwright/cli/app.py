@@ -12,6 +12,7 @@ import loopwright
 from loopwright.cli.bench import bench
 from loopwright.cli.build import build
 from loopwright.cli.logs import log
+from loopwright.cli.ops import ops
 from loopwright.cli.report import report
 from loopwright.cli.targets import targets
 from loopwright.cli.tune import tune
@@ -42,7 +43,7 @@ def cli() -> None:
     """
 
 
-for command in (tune, bench, build, report, log, targets):
+for command in (tune, bench, build, report, log, ops, targets):
     cli.add_command(command)
 
 

@@ -57,7 +57,7 @@ def load_operator(name: str) -> Operator | Workload:
         return _pick(_load_file(Path(path)), attribute, path)
     if colon:
         return _pick(_import_module(path), attribute, path)
-    return _shipped(name)
+    return shipped_operator(name)
 
 
 def operators_in(module: ModuleType) -> list[str]:
@@ -74,7 +74,12 @@ def shipped_operators() -> list[str]:
     return sorted(name for name in names if isinstance(getattr(ops, name), Operator))
 
 
-def _shipped(name: str) -> Operator:
+def shipped_operator(name: str) -> Operator:
+    """The operator of that name that comes with Loopwright; ``ops.`` before it may be left out.
+
+    Raises:
+        DefinitionError: there is none.
+    """
     from loopwright import ops
 
     bare = name.removeprefix("loopwright.").removeprefix("ops.")
@@ -83,7 +88,7 @@ def _shipped(name: str) -> Operator:
         known = shipped_operators()
         raise DefinitionError(
             f"there is no operator {name!r}; {_nearest(bare, known) or HOW}; "
-            f"those that come with Loopwright: {', '.join(f'ops.{each}' for each in known)}"
+            "`loopwright ops` lists those that come with Loopwright"
         )
     return found
 
