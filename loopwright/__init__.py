@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from loopwright.sched.errors import DefinitionError as DefinitionError
     from loopwright.sched.errors import ExportError as ExportError
     from loopwright.sched.errors import ExpressionTypeError as ExpressionTypeError
+    from loopwright.sched.errors import ExternError as ExternError
     from loopwright.sched.errors import ForkError as ForkError
     from loopwright.sched.errors import LoadError as LoadError
     from loopwright.sched.errors import LogError as LogError
@@ -56,6 +57,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from loopwright.sched.language.expr import select as select
     from loopwright.sched.language.extents import size as size
     from loopwright.sched.language.extern import extern as extern
+    from loopwright.sched.language.externstage import extern_stage as extern_stage
     from loopwright.sched.language.fixedpoint import absd as absd
     from loopwright.sched.language.fixedpoint import clz as clz
     from loopwright.sched.language.fixedpoint import ctz as ctz
@@ -143,6 +145,7 @@ _HOME = {
         "sched.language.expr": "cast select",
         "sched.language.extents": "size",
         "sched.language.extern": "extern",
+        "sched.language.externstage": "extern_stage",
         "sched.language.fixedpoint": (
             "absd clz ctz halving_add halving_sub mul_shift_right popcount rounding_halving_add "
             "rounding_mul_shift_right rounding_shift_right saturating_add saturating_cast saturating_mul "
@@ -170,7 +173,7 @@ _HOME = {
         "autotune.tune": "tune",
         "sched.errors": (
             "ArgumentError ArgumentTypeError BuildError DefinitionError ExportError "
-            "ExpressionTypeError ForkError LoadError LogError LoopwrightError ScheduleError "
+            "ExpressionTypeError ExternError ForkError LoadError LogError LoopwrightError ScheduleError "
             "TargetError TuneError "
         ),
     }.items()

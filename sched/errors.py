@@ -42,6 +42,10 @@ class ArgumentTypeError(LoopwrightError, TypeError):
     """A kernel was called with a wrong dtype, or with something that is no array; nothing ran."""
 
 
+class ExternError(LoopwrightError, RuntimeError):
+    """A C function that computes a stage of a kernel reported a failure; what the kernel's outputs hold is undefined."""
+
+
 class ExportError(LoopwrightError, RuntimeError):
     """A kernel could not be written as a library."""
 

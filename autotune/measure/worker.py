@@ -159,14 +159,19 @@ class Worker:
 
     def check(self, task: Loaded, function: Any) -> None:
         """Run into poisoned outputs and compare: an element left unwritten, or wrong, fails the candidate."""
+        from loopwright.sched.runtime.failure import DONE, status_of
+
         outputs = task.outputs
         task.judge.poison(outputs)
         try:
-            function(*task.arguments)
+            answer = function(*task.arguments)
         except MemoryError:
             raise
         except Exception as error:
             raise Failure("run-crash", f"{type(error).__name__}: {one_line(error)}") from error
+        if answer not in (None, DONE):
+            status = status_of(answer)
+            raise Failure("run-crash", f"a C function that it calls returned {status} for the tuner's inputs")
         harmed = [stage.label for stage, g in zip(task.work.outputs, task.guarded, strict=True) if g.harmed]
         if harmed:
             for guarded in task.guarded:

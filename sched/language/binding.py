@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from loopwright.sched.errors import ArgumentError, DefinitionError
 from loopwright.sched.language.expr import Expr, Extent, Size, walk
 from loopwright.sched.language.extents import shape_text, sizes_in, value_of
+from loopwright.sched.language.extern import with_functions_of
 from loopwright.sched.language.nodes import LARGEST_SIZE
 from loopwright.sched.language.text import text
 
@@ -136,7 +137,7 @@ def at_sizes(work: Workload, sizes: Mapping[str, int]) -> Workload:
     if not names:
         return work
     check_sizes(work, sizes)
-    found = canonical.workload_from_json(_numbered(work.to_json(), sizes))
+    found = with_functions_of(canonical.workload_from_json(_numbered(work.to_json(), sizes)), work)
     found.args = {k: value_of(v, sizes) if isinstance(v, Expr) else v for k, v in work.args.items()}
     found.numpy = work.numpy
     return found

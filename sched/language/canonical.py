@@ -32,7 +32,8 @@ from loopwright.sched.language.expr import (
     Size,
     Unary,
 )
-from loopwright.sched.language.extern import Extern, libraries, remember
+from loopwright.sched.language.extern import Extern, Routine, libraries, remember
+from loopwright.sched.language.externstage import whole
 from loopwright.sched.language.stage import Input, Part, Stage, Tensor, origin
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def expr_to_json(expr: Expr, name: Namer) -> list[Any]:
         case Call(fn=Extern() as fn):
             args = (expr_to_json(a, name) for a in expr.args)
             return ["extern", fn.symbol, list(fn.takes), fn.returns, *args]
+        case Call(fn=Routine() as routine):
+            return ["routine", routine.symbol, expr.dtype, *(_array_to_json(a, name) for a in expr.args)]
         case Call():
             return ["call", expr.fn, *(expr_to_json(a, name) for a in expr.args)]
         case Cast():
@@ -73,6 +76,12 @@ def expr_to_json(expr: Expr, name: Namer) -> list[Any]:
         case Operand():
             return ["operand", expr.side, expr.part, expr.dtype]
     raise AssertionError(f"{type(expr).__name__} has no JSON form")
+
+
+def _array_to_json(load: Expr, name: Namer) -> list[Any]:
+    """A tensor that a C function reads whole, and which part of it."""
+    assert isinstance(load, Load)
+    return [name(load.tensor), load.part]
 
 
 def extent_to_json(extent: Extent, name: Namer) -> int | list[Any]:
@@ -126,6 +135,9 @@ def expr_from_json(data: list[Any], axes: dict[str, Axis], tensors: dict[str, Te
             return Call(data[1], args, args[0].dtype)
         case "extern":
             return Call(Extern(*data[1:4]), tuple(sub(a) for a in data[4:]), data[3])
+        case "routine":
+            arrays = tuple(whole(tensors[of], part) for of, part in data[3:])
+            return Call(Routine(data[1]), arrays, data[2])
         case "cast":
             return Cast(sub(data[2]), data[1])
         case "select":

@@ -1,4 +1,4 @@
-"""C functions of the user's own, called for each element."""
+"""C functions of the user's own: called for each element, or once for whole arrays."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language.expr import Call, Expr, ExprLike, walk, wrap
 
 if TYPE_CHECKING:
+    from loopwright.sched.language.stage import Stage
     from loopwright.sched.language.workload import Workload
 
 # Of other types, C compilers do not agree on how they are passed.
@@ -23,20 +24,31 @@ _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _libraries: dict[str, str] = {}
 
 
-class Extern(str):
-    """A C function as the language sees it; calling it builds an expression. It reads as ``extern hypotf``.
+class CFunction(str):
+    """A C function. It reads as ``extern hypotf``.
 
     Attributes:
         symbol: the function's name.
-        takes: the dtypes of its arguments.
-        returns: the dtype of its value.
         numpy: what computes the same of arrays; None where a workload comes from JSON.
+        maker: what a user makes it with.
     """
 
     symbol: str
+    numpy: Callable[..., Any] | None
+    maker: str
+
+
+class Extern(CFunction):
+    """A C function that is called for each element; calling it builds an expression.
+
+    Attributes:
+        takes: the dtypes of its arguments.
+        returns: the dtype of its value.
+    """
+
     takes: tuple[str, ...]
     returns: str
-    numpy: Callable[..., Any] | None
+    maker = "lw.extern"
 
     def __new__(
         cls, symbol: str, takes: Iterable[str], returns: str, numpy: Callable[..., Any] | None = None
@@ -61,6 +73,25 @@ class Extern(str):
                     f"{self}: `{expr}` is {expr.dtype}; it takes {kind}, see lw.cast({kind!r}, ...)"
                 )
         return Call(self, exprs, self.returns)
+
+
+class Routine(CFunction):
+    """A C function that computes a whole stage in one call; see :func:`~loopwright.sched.language.externstage.extern_stage`."""
+
+    maker = "lw.extern_stage"
+
+    def __new__(cls, symbol: str, numpy: Callable[..., Any] | None = None) -> Routine:
+        """A function of that symbol."""
+        made = super().__new__(cls, f"extern {symbol}")
+        made.symbol, made.numpy = symbol, numpy
+        return made
+
+
+def check_symbol(symbol: object, where: str) -> str:
+    """Return ``symbol`` if a C function can be called that."""
+    if not isinstance(symbol, str) or not _SYMBOL.match(symbol):
+        raise DefinitionError(f"{where}: a C function's name has letters, digits and _")
+    return symbol
 
 
 def extern(
@@ -90,17 +121,21 @@ def extern(
     extern hypotf(x[0], 1)
     """
     where = f"extern {symbol!r}"
-    if not isinstance(symbol, str) or not _SYMBOL.match(symbol):
-        raise DefinitionError(f"{where}: a C function's name has letters, digits and _")
+    check_symbol(symbol, where)
     if isinstance(takes, str):
         raise DefinitionError(f"{where}: takes= is a tuple of dtypes, such as ({takes!r},)")
     kinds = [dtypes.check_dtype(kind, where) for kind in (*takes, returns)]
     for kind in kinds:
         if kind not in PASSED:
             raise DefinitionError(f"{where}: {kind} is not passed to C functions; {', '.join(PASSED)} are")
+    found_in(library, symbol)
+    return Extern(symbol, kinds[:-1], kinds[-1], numpy)
+
+
+def found_in(library: str | PathLike[str] | None, symbol: str) -> None:
+    """Note which library has a symbol, if one is named."""
     if library is not None:
         remember({symbol: str(Path(library).resolve())})
-    return Extern(symbol, kinds[:-1], kinds[-1], numpy)
 
 
 def remember(libraries: dict[str, str]) -> None:
@@ -108,19 +143,30 @@ def remember(libraries: dict[str, str]) -> None:
     _libraries.update(libraries)
 
 
-def externs(work: Workload) -> Iterator[Extern]:
-    """The C functions that a workload calls, each once."""
+def _functions(stage: Stage) -> Iterator[CFunction]:
+    """The C functions in a stage's formula, one after the other."""
     from loopwright.sched.language.stage import stage_exprs
 
-    seen: set[str] = set()
-    for stage in work.stages:
-        for expr in stage_exprs(stage):
-            for e in walk(expr):
-                if isinstance(e, Call) and isinstance(e.fn, Extern) and e.fn.symbol not in seen:
-                    seen.add(e.fn.symbol)
-                    yield e.fn
+    for expr in stage_exprs(stage):
+        for e in walk(expr):
+            if isinstance(e, Call) and isinstance(e.fn, CFunction):
+                yield e.fn
+
+
+def externs(work: Workload) -> Iterator[CFunction]:
+    """The C functions that a workload calls, each once."""
+    yield from {fn.symbol: fn for stage in work.stages for fn in _functions(stage)}.values()
 
 
 def libraries(work: Workload) -> dict[str, str]:
     """Symbol -> library, of the C functions that a workload calls and that name one."""
     return {fn.symbol: _libraries[fn.symbol] for fn in externs(work) if fn.symbol in _libraries}
+
+
+def with_functions_of(work: Workload, other: Workload) -> Workload:
+    """``work``, restored from the JSON form of ``other``, with the NumPy functions, which have no JSON form."""
+    for mine, theirs in zip(work.stages, other.stages, strict=True):
+        known = {fn.symbol: fn.numpy for fn in _functions(theirs)}
+        for fn in _functions(mine):
+            fn.numpy = known[fn.symbol]
+    return work

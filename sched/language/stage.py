@@ -18,6 +18,7 @@ from loopwright.sched import dtypes
 from loopwright.sched.errors import DefinitionError, ExpressionTypeError
 from loopwright.sched.language.expr import (
     Axis,
+    Call,
     Expr,
     ExprLike,
     Extent,
@@ -27,6 +28,7 @@ from loopwright.sched.language.expr import (
     wrap,
 )
 from loopwright.sched.language.extents import as_extent, shape_text, surely
+from loopwright.sched.language.extern import Routine
 from loopwright.sched.language.interval import most
 
 if TYPE_CHECKING:
@@ -221,6 +223,12 @@ class Stage(Tensor):
         if self.updating is not None:
             return self.updating.domain
         return self.reduce.axes if self.reduce is not None else ()
+
+    @property
+    def routine(self) -> Routine | None:
+        """The C function that computes the stage whole, if one does: it has no loops then."""
+        body = self.bodies[0]
+        return body.fn if isinstance(body, Call) and isinstance(body.fn, Routine) else None
 
     @property
     def reducers(self) -> tuple[Reducer, ...]:

@@ -18,6 +18,7 @@ from loopwright.sched.language.expr import (
     Size,
     Unary,
 )
+from loopwright.sched.language.extern import Routine
 
 _SIGNS = {
     "add": ("+", 5), "sub": ("-", 5), "mul": ("*", 6), "div": ("/", 6), "floordiv": ("//", 6), "mod": ("%", 6), "pow": ("**", 8),
@@ -45,6 +46,9 @@ def text(expr: Expr, level: int = 0) -> str:
             return f"{expr.op}({text(expr.a)}, {text(expr.b)})"
         case Unary():
             return f"{'-' if expr.op == 'neg' else '~'}{text(expr.a, 7)}"
+        case Call(fn=Routine()):
+            arrays = (a.tensor.part_name(a.part) for a in expr.args if isinstance(a, Load))
+            return f"{expr.fn}({', '.join(arrays)})"
         case Call():
             return f"{expr.fn}({', '.join(text(a) for a in expr.args)})"
         case Cast():

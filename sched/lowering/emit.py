@@ -33,6 +33,7 @@ from loopwright.sched.language.interval import index_range
 from loopwright.sched.language.polynomial import exact
 from loopwright.sched.lowering import calls, floats, functions, integers, narrow, stmt
 from loopwright.sched.lowering.affine import Linear, linear, times
+from loopwright.sched.lowering.callcode import Calls
 from loopwright.sched.lowering.microcode import microcode
 from loopwright.sched.lowering.ranges import Ranges
 from loopwright.sched.lowering.rejoin import rejoined
@@ -74,6 +75,7 @@ class _Emitter:
         self.buffers: dict[int, Any] = {}
         self.values: dict[int, Any] = {}
         self.ranges = Ranges()
+        self.calls = Calls(stmt.Seq(()))
         # With symbolic sizes all places are computed in 64 bits: loop variables are, and these are the same as 32-bit values.
         self.sizes: dict[str, Any] = {}
         self.places: dict[int, Any] = {}
@@ -89,8 +91,9 @@ class _Emitter:
         """The whole function."""
         self.sizes = {size.name: tirx.Var(size.name, "int32") for size in program.sizes}
         params = [self.declare(b, dtypes.itemsize(b.dtype)) for b in (*program.inputs, *program.outputs)]
+        self.calls = Calls(program.body)
         body = self.statement(program.body)
-        func = PrimFunc([*params, *self.sizes.values()], body)
+        func = PrimFunc([*params, *self.sizes.values(), *self.calls.params], body)
         return func.with_attr("global_symbol", program.name).with_attr("tirx.noalias", True)
 
     def declare(self, buffer: stmt.Buffer, alignment: int) -> Any:
@@ -107,6 +110,10 @@ class _Emitter:
     def element(self, buffer: stmt.Buffer, indices: tuple[Expr, ...]) -> tuple[Any, list[Any]]:
         """The TensorIR buffer and the place in it of one element."""
         return self.buffers[id(buffer)], [self.index(rejoined(flat(buffer, indices), self.halves))]
+
+    def first(self, buffer: stmt.Buffer) -> tuple[Any, list[Any]]:
+        """The TensorIR buffer and the place in it of its first element."""
+        return self.buffers[id(buffer)], [tirx.const(0, "int64" if self.sizes else "int32")]
 
     def extent(self, extent: Extent) -> Any:
         """An extent in TensorIR."""
@@ -149,11 +156,21 @@ class _Emitter:
     def parts(self, s: stmt.Stmt) -> list[Any]:
         """A statement as a row of TensorIR's: before it stand the stores that hold what is used several times in it."""
         if isinstance(s, stmt.Seq):
-            return [made for part in s.body for made in self.parts(part)]
+            return self.row(s.body)
         outside, self.held = self.held, []
         made = self.alone(s)
         before, self.held = self.held, outside
         return [*before, made]
+
+    def row(self, parts: tuple[stmt.Stmt, ...]) -> list[Any]:
+        """Statements in order; what follows a call of a C function is done if that has not failed."""
+        made: list[Any] = []
+        for number, part in enumerate(parts):
+            made += self.parts(part)
+            if isinstance(part, stmt.CallStage) and parts[number + 1 :]:
+                rest = self.statement(stmt.Seq(parts[number + 1 :]))
+                return [*made, IfThenElse(self.calls.succeeded(), rest, None)]
+        return made
 
     def alone(self, s: stmt.Stmt) -> Any:
         """One statement, without what stands before it."""
@@ -198,6 +215,10 @@ class _Emitter:
             case stmt.Clock():
                 ticks = tirx.call_llvm_intrin("int64", CLOCK)
                 return BufferStore(self.buffers[id(s.buffer)], ticks, [tirx.const(s.index, "int32")])
+            case stmt.CallStage():
+                arrays = [tirx.address_of(BufferLoad(*self.first(b))) for b in (*s.reads, *s.writes)]
+                extents = [tirx.Cast("int64", self.extent(extent)) for extent in s.extents]
+                return self.calls.call(s, [*arrays, *extents])
             case stmt.Microkernel():
                 return microcode(s, self.element)
             case stmt.Store():

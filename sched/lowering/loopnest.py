@@ -25,6 +25,7 @@ from loopwright.sched.language.expr import (
 from loopwright.sched.language.extents import Extent, floor_divided, node, sizes_in, surely
 from loopwright.sched.lowering.affine import linear, number
 from loopwright.sched.lowering.bounds import Box, full, overhangs
+from loopwright.sched.lowering.calling import called
 from loopwright.sched.lowering.cases import shared, with_cases
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.order import root_stages
@@ -50,7 +51,7 @@ from loopwright.sched.lowering.stmt import (
     seq,
 )
 from loopwright.sched.lowering.storage import Storage, stored_in
-from loopwright.sched.lowering.tensorizing import Tensorized, starts, tensorized
+from loopwright.sched.lowering.tensorizing import Tensorized, around_intrinsic, starts, tensorized
 from loopwright.sched.lowering.update import updated
 from loopwright.sched.lowering.vectors import in_lanes
 from loopwright.sched.lowering.window import Window, add_to_window, open_window
@@ -179,7 +180,9 @@ class Builder:
         return self.storage[name].allocated()
 
     def _is_read(self, head: str, part: int) -> bool:
-        """Whether part ``part`` of a stage is read, before or after its updates."""
+        """Whether part ``part`` of a stage is read, before or after its updates; a C function writes all parts."""
+        if self.nests.stages[head].stage.routine is not None:
+            return True
         names = (head, *(update.name for update in self.nests.updates(head)))
         return any((name, part) in self.read for name in names)
 
@@ -200,6 +203,8 @@ class Builder:
         # A reduction over no loops at all still has an identity to be stored.
         if frame.definition.values and (position == len(loops) or loops[position].reduce):
             return Reduction(self, frame, position, limits).statement()
+        if frame.nest.stage.routine is not None:
+            return called(self, frame.nest.stage)
         if position == len(loops):
             updating = frame.nest.stage.updating is not None
             return updated(self, frame) if updating else self.finished(frame, limits)
@@ -245,20 +250,12 @@ class Builder:
             return self.run_loop(frame, loop, extent, loop.kind, first, body)
         if isinstance(extent, Expr) and loop.kind in ("vectorize", "unroll"):
             return in_pieces(frame, loop, extent, lambda f: self._run(f, loop, extent, body))
-        if not isinstance(extent, Expr) and (
-            loop.kind == "vectorize" or self._lanes_of_intrinsic(frame, loop)
-        ):
+        if not isinstance(extent, Expr) and (loop.kind == "vectorize" or around_intrinsic(frame, loop)):
             return in_lanes(self, frame, loop, extent, body)
         if frame.phase == "main" and in_turn(self.nests, frame.nest.name, loop):
             return pipelined(self, frame, loop, extent, body)
         kind = "serial" if loop.kind in ("tensorize", "pipeline") else loop.kind
         return self.run_loop(frame, loop, extent, kind, number(0), body)
-
-    @staticmethod
-    def _lanes_of_intrinsic(frame: Frame, loop: Loop) -> bool:
-        """What is set up for an intrinsic, and finished after it, goes through its innermost loop in lanes."""
-        lanes = [other for other in frame.nest.loops if other.kind == "tensorize" and not other.reduce]
-        return frame.phase != "main" and bool(lanes) and loop is lanes[-1]
 
     def run_loop(self, frame: Frame, loop: Loop, extent: Extent, kind: str, base: Expr, body: Body) -> Stmt:
         """The iterations ``base .. base + extent - 1`` of a loop."""

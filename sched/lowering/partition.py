@@ -25,6 +25,7 @@ from loopwright.sched.lowering.decide import Region, Values, questions
 from loopwright.sched.lowering.stmt import (
     Alloc,
     Bind,
+    CallStage,
     Clock,
     Fetch,
     For,
@@ -308,7 +309,7 @@ def _folded(s: Stmt, values: Values, part: str, like: Region = ANYWHERE) -> Stmt
             return _folded_if(s, region.index(s.cond), values, part, like)
         case Fetch():
             return Fetch(region.load(s.element))
-        case Alloc() | Clock():
+        case Alloc() | Clock() | CallStage():
             return s
     raise AssertionError(f"no {type(s).__name__} is divided")
 

@@ -33,6 +33,7 @@ from loopwright.sched.language.polynomial import Proof, at_most, floors
 from loopwright.sched.language.stage import Stage, Tensor
 from loopwright.sched.language.workload import stage_exprs
 from loopwright.sched.lowering.affine import number
+from loopwright.sched.lowering.calling import handed_over
 from loopwright.sched.scheduling.nest import Fuse, Nests, Split, StageNest
 
 
@@ -46,6 +47,7 @@ class Definition:
         run: the extent of each axis that is computed; larger than ``sizes`` where the stage itself pads.
         values: what the reduction accumulates, component by component; empty without one.
         bodies: what is stored, part by part.
+        handed_over: whether a C function is given its array.
         at, where: of an update, where it is stored and at which points.
     """
 
@@ -57,6 +59,7 @@ class Definition:
     bodies: tuple[Expr, ...]
     at: tuple[Expr, ...] = ()
     where: Expr | None = None
+    handed_over: bool = False
 
     @property
     def exprs(self) -> tuple[Expr, ...]:
@@ -74,6 +77,7 @@ def definitions(nests: Nests) -> dict[str, Definition]:
     """The definitions of all stages that are not inlined, producers first."""
     inlined: dict[str, Stage] = {}
     found: dict[str, Definition] = {}
+    whole = handed_over(nests)
     for nest in nests.stages.values():
         exprs = tuple(_inline(e, inlined, nest.stage.axes) for e in stage_exprs(nest.stage))
         if nest.place.kind == "inline":
@@ -85,6 +89,8 @@ def definitions(nests: Nests) -> dict[str, Definition]:
         if nest.stage.updating is not None:
             at, where = first[: nest.stage.ndim], first[nest.stage.ndim :]
             definition = replace(definition, values=(), at=at, where=where[0] if where else None)
+        if nest.name in whole:
+            definition = replace(definition, handed_over=True)
         found[nest.name] = definition
     _pad_producers(nests, found)
     return {name: _clamped(definition, found) for name, definition in found.items()}
@@ -140,7 +146,8 @@ def _pad_producers(nests: Nests, found: dict[str, Definition]) -> None:
 
     The copy's own reads are clamped instead: padding lanes compute on repeated edge elements and are never stored.
     """
-    fixed = set(nests.outputs.values()) | {n for n, d in found.items() if d.stage.updating is not None}
+    fixed = set(nests.outputs.values())
+    fixed |= {n for n, d in found.items() if d.stage.updating is not None or d.handed_over}
     for name in reversed(list(found)):
         reader = found[name]
         shape = tuple(axis.extent for axis in reader.axes)

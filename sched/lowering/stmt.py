@@ -104,6 +104,24 @@ class Microkernel(Stmt):
 
 
 @dataclass(frozen=True, eq=False)
+class CallStage(Stmt):
+    """A C function computes a stage whole. If it reports a failure, nothing that follows in the sequence is done.
+
+    Attributes:
+        stage: the stage's name.
+        symbol: the function's name.
+        reads, writes: the arrays it is given, whole.
+        extents: the numbers that follow them.
+    """
+
+    stage: str
+    symbol: str
+    reads: tuple[Buffer, ...]
+    writes: tuple[Buffer, ...]
+    extents: tuple[Extent, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Clock(Stmt):
     """``buffer[index]`` becomes the processor's clock: an int64 that grows at an even rate."""
 
@@ -189,6 +207,12 @@ class Program:
     sliding: Mapping[str, Sliding] = field(default_factory=dict)
     sizes: tuple[Size, ...] = ()
     started: Mapping[str, tuple[Extent, ...]] = field(default_factory=dict)
+
+
+def calls_of(stmt: Stmt) -> tuple[tuple[str, str], ...]:
+    """The stages that C functions compute whole, and these functions, in the order of their numbers in failures."""
+    made = ((s.stage, s.symbol) for s in walk_statements(stmt) if isinstance(s, CallStage))
+    return tuple(dict.fromkeys(made))
 
 
 def seq(*statements: Stmt | None) -> Stmt:

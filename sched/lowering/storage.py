@@ -64,7 +64,8 @@ def stored_in(
     lengths = [folds.get(dim, span.extent) for dim, span in enumerate(box)]
     if nest.layout is not None and closed is not None:
         lengths = [closed.extent(loop) for loop in nest.layout]
-    dims = tuple(capacity(extent, MOST_ROOM) for extent in lengths)
+    room = 0 if frame.definition.handed_over else MOST_ROOM
+    dims = tuple(capacity(extent, room) for extent in lengths)
     strides = _aligned(nest, dims)
     if copies > 1:
         strides = strides and (strides[0] * dims[0], *strides)

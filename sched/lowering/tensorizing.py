@@ -43,6 +43,12 @@ def starts(frame: Frame, loop: Loop) -> bool:
     return frame.nest.tensor is not None and frame.nest.tensor[0] == loop.name
 
 
+def around_intrinsic(frame: Frame, loop: Loop) -> bool:
+    """What is set up for an intrinsic, and finished after it, goes through its innermost loop in lanes."""
+    lanes = [other for other in frame.nest.loops if other.kind == "tensorize" and not other.reduce]
+    return frame.phase != "main" and bool(lanes) and loop is lanes[-1]
+
+
 def tensorized(
     builder: Builder,
     frame: Frame,

@@ -49,9 +49,13 @@ def _points(extents: tuple[Extent, ...]) -> int:
 
 
 def dominant(nests: Nests) -> str | None:
-    """The stage with the most iterations."""
+    """The stage with the most iterations; what C functions compute has none."""
     found = definitions(nests)
-    sizes = {name: _points(tuple(a.extent for a in d.stage.all_axes)) for name, d in found.items()}
+    sizes = {
+        name: _points(tuple(a.extent for a in d.stage.all_axes))
+        for name, d in found.items()
+        if d.stage.routine is None
+    }
     return max(sizes, key=lambda name: sizes[name], default=None)
 
 

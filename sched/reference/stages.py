@@ -19,6 +19,7 @@ from loopwright.sched.language.stage import Stage
 from loopwright.sched.reference.blocks import blocks
 from loopwright.sched.reference.numbers import Array, plain, unit
 from loopwright.sched.reference.points import Points, Ranges, Value
+from loopwright.sched.reference.routines import computed_whole
 from loopwright.sched.reference.tuples import CustomTotal, ExtremeTotal, flattened
 from loopwright.sched.reference.updates import updated
 
@@ -38,6 +39,8 @@ class StageEvaluator:
         """The values of a stage whose producers are known: one for each part of its elements."""
         if stage.updating is not None:
             return updated(stage, self.tensors, self.track)
+        if stage.routine is not None:
+            return computed_whole(stage, self.tensors, self.track)
         outs = [self._empty(known_shape(stage.shape), dtype) for dtype in stage.dtypes]
         if 0 in stage.shape:
             return tuple(map(self._tidy, outs))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.lowering.loopnest import build as build_program
 from loopwright.sched.lowering.partition import partitioned
-from loopwright.sched.lowering.stmt import Program
+from loopwright.sched.lowering.stmt import Program, calls_of
 from loopwright.sched.runtime.kernel import Kernel, compile_function
 from loopwright.sched.runtime.limits import limits_of, shape_of
 from loopwright.sched.runtime.signature import Param, Signature
@@ -64,7 +64,8 @@ def signature_of(work: Workload, program: Program) -> Signature:
     """The arrays of a workload's kernel: inputs in the order of declaration, then outputs."""
     inputs = tuple(Param(t.name, shape_of(t), t.dtype) for t in work.inputs)
     outputs = tuple(Param(t.label, shape_of(t), t.dtype, "output") for t in work.outputs)
-    return Signature(work.name, inputs + outputs, limits_of(work, program) if work.sizes else ())
+    limits = limits_of(work, program) if work.sizes else ()
+    return Signature(work.name, inputs + outputs, limits, calls_of(program.body))
 
 
 def lower_schedule(schedule: Schedule, target: Target) -> Lowered:

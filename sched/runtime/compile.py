@@ -58,7 +58,7 @@ def pool_module(module: Any) -> Any:
 def _check_params(func: Any, signature: Signature) -> None:
     """The function must declare what the signature promises, or the checks would guard the wrong thing."""
 
-    if len(func.params) != len(signature.params) + len(signature.sizes):
+    if len(func.params) != len(signature.params) + len(signature.sizes) + bool(signature.calls):
         raise BuildError(
             f"{signature.name}: {len(func.params)} buffers for {len(signature.params)} parameters"
         )

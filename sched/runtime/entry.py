@@ -5,7 +5,8 @@ entry compares DLTensor fields as whole words and answers with a flag; who calle
 Python, where that may take its time (``arguments.py``).
 
 The C interface is TVM's packed function. The result is 1 if the kernel ran, and None if anything
-about the arguments was not as declared: then nothing was written.
+about the arguments was not as declared: then nothing was written. If a C function that the kernel calls has failed, it
+is a larger number that says which, and what the function returned.
 """
 
 from __future__ import annotations
@@ -58,8 +59,12 @@ def packed_entry(func: Any, signature: Signature, symbol: str, checks: bool = Tr
     body = tirx.AttrStmt(_int32(0), "device_type", _int32(DEVICE_CPU), func.body)
     body = tirx.AttrStmt(_int32(0), "device_id", _int32(0), body)
     compute = tirx.AttrStmt(_int32(0), "compute_scope", StringImm(f"{symbol}_compute_"), body)
-    sizes = Sizes(signature, func.params[len(signature.params) :])
-    ran: Any = tirx.SeqStmt([*sizes.narrowed(), *_declare(params, handles), compute, *_report(result)])
+    rest = func.params[len(signature.params) :]
+    word = rest[-1] if signature.calls else None
+    sizes = Sizes(signature, rest[: len(signature.sizes)])
+    ran: Any = tirx.SeqStmt(
+        [*sizes.narrowed(), *_declare(params, handles), *_cleared(word), compute, *_report(result, word)]
+    )
     if checks:
         kinds, *others = _conditions(params, handles, sizes)
         for conditions in reversed(others):
@@ -137,11 +142,24 @@ def _declare(params: list[tuple[Any, Param]], handles: list[Any]) -> list[Any]:
     return statements
 
 
-def _report(result: Any) -> list[Any]:
-    """Set the packed function's result to the integer 1."""
+def _cleared(word: Any) -> list[Any]:
+    """Make the word that says whether a C function has failed, if there are any to call."""
     from tvm import tirx
 
-    fields = ((ANY_TYPE_INDEX, _int32(TYPE_INT)), (ANY_VALUE, _int64(1)))
+    if word is None:
+        return []
+    return [tirx.AllocBuffer(word), tirx.BufferStore(word, _int64(0), [_int32(0)])]
+
+
+def _report(result: Any, word: Any) -> list[Any]:
+    """Set the packed function's result to the integer 1, or to what the word says of a C function that failed."""
+    from tvm import tirx
+
+    value = _int64(1)
+    if word is not None:
+        failed = tirx.BufferLoad(word, [_int32(0)])
+        value = tirx.Select(failed == _int64(0), value, failed)
+    fields = ((ANY_TYPE_INDEX, _int32(TYPE_INT)), (ANY_VALUE, value))
     return [tirx.Evaluate(tirx.tvm_struct_set(result, 0, field, value)) for field, value in fields]
 
 

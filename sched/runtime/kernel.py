@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from loopwright.sched import dtypes
-from loopwright.sched.errors import BuildError, TargetError
+from loopwright.sched.errors import BuildError, ExternError, TargetError
 from loopwright.sched.runtime import arguments, threads
+from loopwright.sched.runtime.failure import DONE, failure
 from loopwright.sched.runtime.signature import Signature
 from loopwright.sched.runtime.target import Target, host_facts
 
@@ -32,6 +33,7 @@ class Kernel:
     Raises:
         ArgumentTypeError: a wrong dtype or number of arguments, or something that is no array.
         ArgumentError: a wrong shape, strides or alignment; an overlap; a read-only output. Nothing ran.
+        ExternError: a C function that computes a stage reported a failure.
         TargetError: the kernel was built for a CPU with features this one lacks.
 
     Example::
@@ -57,7 +59,7 @@ class Kernel:
     ) -> None:
         self.signature = signature
         #: The compiled entry, for timing loops: takes inputs then outputs, checks them
-        #: (unless built without checks), and returns 1 if it ran.
+        #: (unless built without checks), and returns 1 if it ran, more if a C function failed.
         self.function = function
         self.target = target
         #: Whether the kernel has parallel loops.
@@ -72,8 +74,8 @@ class Kernel:
         self._lowered = lowered
         # NumPy does not share arrays of narrow floats; they are lent.
         self._lends = not checked or any(p.dtype in dtypes.NARROW for p in signature.params)
-        # The fast path serves what nearly every call is: checked, with one output.
-        self._fast = not self._lends and len(signature.outputs) == 1
+        # The fast path serves what nearly every call is: checked, with one output, and nothing that can fail.
+        self._fast = not self._lends and len(signature.outputs) == 1 and not signature.calls
         self._symbolic = bool(signature.sizes)
         self._shape: tuple[int, ...] = ()
         self._dtype = np.dtype("float32")
@@ -108,10 +110,12 @@ class Kernel:
                 outputs = [np.empty(p.extents, p.numpy) for p in signature.outputs]
             # A loan stands for an array that the entry would not take; it must live until the call is over.
             loans = arguments.lend(signature, [*inputs, *outputs])
-            if self.function(*loans) is None:
+            answer = self.function(*loans)
+            if answer is None:
                 raise BuildError(
                     f"{self.signature.name}: the compiled kernel refused arguments that are as declared"
                 )
+            self._check_calls(answer)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def _outputs(self, inputs: list[Any], out: Any) -> list[Any] | None:
@@ -125,11 +129,19 @@ class Kernel:
     def _ran(self, args: tuple[Any, ...]) -> bool:
         """Try the arguments as they are."""
         try:
-            return self.function(*args) is not None
+            answer = self.function(*args)
         except TargetError:
             raise
         except Exception:  # a failed conversion, as above
             return False
+        self._check_calls(answer)
+        return answer is not None
+
+    def _check_calls(self, answer: int | None) -> None:
+        """Raise what a C function has reported."""
+        if answer not in (None, DONE):
+            failed = failure(answer, self.signature.calls)
+            raise ExternError(f"{self.signature.name}: {failed}; what the outputs hold is undefined")
 
     def source(self, kind: str = "tir") -> str:
         """The kernel's code: ``"tir"`` (the loops, as TVM saw them; the default), ``"llvm"`` or ``"asm"``.

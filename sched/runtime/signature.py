@@ -88,7 +88,8 @@ class Param:
 class Signature:
     """The name of a kernel and its arrays; inputs are passed first, in order, then outputs.
 
-    ``limits`` are what a kernel with symbolic sizes refuses beyond the shapes.
+    ``limits`` are what a kernel with symbolic sizes refuses beyond the shapes. ``calls`` are the stages that C functions
+    compute whole, each with the function's name.
 
     >>> s = Signature("scale", (Param("A", (4,), "float32"), Param("B", (4,), "float32", "output")))
     >>> print(s)
@@ -100,6 +101,7 @@ class Signature:
     name: str
     params: tuple[Param, ...]
     limits: tuple[Limit, ...] = ()
+    calls: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def sizes(self) -> dict[tuple[Any, ...], tuple[int, int]]:
@@ -108,7 +110,7 @@ class Signature:
 
     def at(self, sizes: Mapping[str, int]) -> Signature:
         """The signature with numbers for its sizes."""
-        return Signature(self.name, tuple(p.at(sizes) for p in self.params))
+        return Signature(self.name, tuple(p.at(sizes) for p in self.params), calls=self.calls)
 
     @cached_property
     def inputs(self) -> tuple[Param, ...]:
@@ -148,6 +150,8 @@ class Signature:
         plain: dict[str, Any] = {"name": self.name, "params": params}
         if self.limits:
             plain["limits"] = [[limit.what, limit.value, limit.most, limit.least] for limit in self.limits]
+        if self.calls:
+            plain["calls"] = [list(call) for call in self.calls]
         return plain
 
     @classmethod
@@ -161,7 +165,8 @@ class Signature:
             params = tuple(_param(*row) for row in _rows(value["params"]))
             rows = value.get("limits", ())
             limits = tuple(Limit(str(what), dim_from_json(dim), int(m), int(n)) for what, dim, m, n in rows)
-            return cls(str(value["name"]), params, limits)
+            calls = tuple((str(stage), str(symbol)) for stage, symbol in value.get("calls", ()))
+            return cls(str(value["name"]), params, limits, calls)
         except (KeyError, TypeError, ValueError) as error:
             raise LoadError(f"not a kernel's signature: {error!r}") from None
 

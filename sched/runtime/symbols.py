@@ -27,5 +27,5 @@ def check_symbols(work: Workload) -> None:
             where = path or "this process"
             raise BuildError(
                 f"{work}: {where} has no function {fn.symbol!r}; "
-                "give lw.extern the shared library that has it, library=..."
+                f"give {fn.maker} the shared library that has it, library=..."
             )

@@ -71,6 +71,11 @@ def no_loop(nest: StageNest, name: str, where: str) -> ScheduleError:
         return ScheduleError(
             f"{where}: {nest.name} is inlined, so it has no loops; compute_root({nest.name!r}) gives them back"
         )
+    if nest.stage.routine is not None:
+        return ScheduleError(
+            f"{where}: {nest.name} is computed whole, by one call of {nest.stage.routine}, so it has no loops;\n"
+            "those of what it reads and of what reads it can be scheduled"
+        )
     loops = ", ".join(shown(loop.name) for loop in nest.loops)
     address = f"{nest.name}.{name}"
     for relation in nest.relations:

@@ -14,7 +14,7 @@ from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.expr import Expr, Extent
 from loopwright.sched.language.extents import ceil_divided, times
 from loopwright.sched.scheduling.address import no_loop, shown
-from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, Split, StageNest
+from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, Split, StageNest, plain_loops
 from loopwright.sched.scheduling.placement import inlined_size, readers
 
 TAILS = ("auto", "guard", "peel", "pad", "shift_inward")
@@ -321,8 +321,7 @@ def check_untouched(where: str, nests: Nests, nest: StageNest) -> None:
                 f"{where}: {other.name} is computed at {nest.name}.{shown(other.place.loop)}, which would be gone; "
                 f"compute_root({other.name!r}) or compute_inline it first"
             )
-    plain = tuple(Loop(axis.name, axis.reduce) for axis in nest.stage.all_axes)
-    if nest != StageNest(nest.stage, plain, place=nest.place):
+    if nest != StageNest(nest.stage, plain_loops(nest.stage), place=nest.place):
         raise ScheduleError(
             f"{where}: {nest.name} has directives of its own, and inlining it would drop them; leave them out"
         )

@@ -93,6 +93,11 @@ class Prefetch:
     distance: int
 
 
+def plain_loops(stage: Stage) -> tuple[Loop, ...]:
+    """The loops of a stage before any directive; what a C function computes whole has none."""
+    return () if stage.routine else tuple(Loop(axis.name, axis.reduce) for axis in stage.all_axes)
+
+
 @dataclass(frozen=True)
 class StageNest:
     """A stage with its loops, outermost first.
@@ -214,7 +219,7 @@ class Nests:
         stages = {
             stage.name: StageNest(
                 stage,
-                tuple(Loop(axis.name, axis.reduce) for axis in stage.all_axes),
+                plain_loops(stage),
                 place=Place() if stage.updating is None else Place("chain", stage.label),
             )
             for stage in work.stages

@@ -342,8 +342,9 @@ class _Printer:
     def statements(self, nest: StageNest) -> Iterator[str]:
         """What stands in the innermost loop."""
         reduce = nest.stage.reduce
-        if nest.stage.updating is not None:
-            yield _update(nest.stage, nest.stage.updating)
+        if nest.stage.routine is not None or nest.stage.updating is not None:
+            update = nest.stage.updating
+            yield _update(nest.stage, update) if update else f"{nest.name} = {text(nest.stage.body)}"
             return
         if reduce is None:
             # After cache_write two things are called C: the array, and the buffer that is computed into.

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 from loopwright.sched.errors import BuildError
 from loopwright.sched.language.binding import bound
 from loopwright.sched.lowering.emit import emit
-from loopwright.sched.lowering.stmt import Buffer, Clock, Program, Seq, Stmt, Store, seq, walk_statements
+from loopwright.sched.lowering.stmt import (
+    Buffer,
+    CallStage,
+    Clock,
+    Program,
+    Seq,
+    Stmt,
+    Store,
+    seq,
+    walk_statements,
+)
 from loopwright.sched.recipes.typical import at_numbers
 from loopwright.sched.runtime.build import program_of, signature_of
 from loopwright.sched.runtime.kernel import Kernel, compile_function
@@ -103,7 +113,7 @@ def _sections(schedule: Schedule, body: Stmt) -> list[tuple[str, list[Stmt]]]:
     waiting: list[Stmt] = []
     for statement in body.body if isinstance(body, Seq) else (body,):
         waiting.append(statement)
-        stores = [s.stage for s in walk_statements(statement) if isinstance(s, Store)]
+        stores = [s.stage for s in walk_statements(statement) if isinstance(s, (Store, CallStage))]
         if not stores:
             continue
         root = _section_of(schedule.nests, stores[0])
@@ -122,7 +132,7 @@ def _section_of(nests: Nests, stage: str) -> str:
 
 
 def _inside(root: str, body: Sequence[Stmt]) -> tuple[str, ...]:
-    stores = (s.stage for part in body for s in walk_statements(part) if isinstance(s, Store))
+    stores = (s.stage for part in body for s in walk_statements(part) if isinstance(s, (Store, CallStage)))
     return tuple(name for name in dict.fromkeys(stores) if name != root)
 
 
@@ -136,7 +146,7 @@ def _with_clocks(kernel: Kernel, program: Program, sections: list[tuple[str, lis
     timed = Program(program.name, program.inputs, (*program.outputs, clock), seq(*parts), sizes=program.sizes)
     plain = signature_of(kernel.schedule.work, program)
     ticks = Param("ticks", (len(sections) + 1,), "int64", "output")
-    signature = Signature(plain.name, (*plain.params, ticks), plain.limits)
+    signature = Signature(plain.name, (*plain.params, ticks), plain.limits, plain.calls)
     return compile_function(emit(timed), signature, kernel.target)
 
 

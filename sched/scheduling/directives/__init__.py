@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loopwright.sched.errors import ScheduleError
+from loopwright.sched.scheduling.checks_extern import check_read_whole, check_stays_whole
 from loopwright.sched.scheduling.checks_tails import check_shifts
 from loopwright.sched.scheduling.directives.ahead import double_buffer, pipeline, prefetch
 from loopwright.sched.scheduling.directives.caching import cache_read, cache_write, clone
@@ -119,8 +120,10 @@ class Directive(Holder):
         args = dict(self.args)
         if not args.pop("when", True):
             return nests
-        made = DIRECTIVES[self.kind](nests, **args)
         where = f"{self.kind} {next(iter(args.values()))}"
+        check_stays_whole(where, nests, self.kind, args)
+        made = DIRECTIVES[self.kind](nests, **args)
+        check_read_whole(where, made)
         check_intrinsics(where, made)
         check_shifts(where, made)
         return made

@@ -15,7 +15,7 @@ from loopwright.sched.scheduling import checks
 from loopwright.sched.scheduling.address import find_loop, find_stage
 from loopwright.sched.scheduling.checks_place import check_places
 from loopwright.sched.scheduling.checks_update import check_finished, check_not_update, check_not_updated
-from loopwright.sched.scheduling.nest import Loop, Nests, Place, StageNest
+from loopwright.sched.scheduling.nest import Loop, Nests, Place, StageNest, plain_loops
 from loopwright.sched.scheduling.placement import produces_boxes, readers
 
 
@@ -257,7 +257,7 @@ def clone(nests: Nests, stage: str, consumers: tuple[str, ...], name: str | None
     for old in nests.stages.values():
         stages[old.name] = old
         if old.name == stage:
-            stages[name] = StageNest(copy, tuple(Loop(axis.name, axis.reduce) for axis in copy.all_axes))
+            stages[name] = StageNest(copy, plain_loops(copy))
         elif old.name in consumers:
             stages[old.name] = old.with_(stage=reading_instead(old.stage, stage, copy))
     result = replace(nests, stages=stages)

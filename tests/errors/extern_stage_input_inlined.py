@@ -1,0 +1,7 @@
+# ScheduleError
+# compute_inline t: extern sort_rows reads t whole, as an array, and it would be stored nowhere;
+# cache_read('t', consumers=['y']) first makes a copy for it to read
+
+from tests.sched.routines import sorted_between
+
+sorted_between().schedule().compute_inline("t")
