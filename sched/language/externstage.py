@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from os import PathLike
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import DefinitionError
@@ -12,6 +12,9 @@ from loopwright.sched.language.expr import Axis, Call, Expr, Extent, Load
 from loopwright.sched.language.extern import Routine, check_symbol, found_in
 from loopwright.sched.language.stage import Input, Part, Stage, Tensor, check_name, check_shape
 from loopwright.sched.language.updates import check_current
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @overload
@@ -33,7 +36,7 @@ def extern_stage(
     inputs: Iterable[Tensor],
     *,
     numpy: Callable[..., Any],
-    dtype: object = None,
+    dtype: str | type | np.dtype[Any] | None = None,
     library: str | PathLike[str] | None = None,
 ) -> Stage: ...
 def extern_stage(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -223,3 +225,35 @@ def test_tedd_shows_stages_and_loops() -> None:
     work = matmul(4, 4, 4)
     assert "<svg" in work.draw().svg
     assert "<svg" in blocked(work.schedule()).draw().svg
+
+
+def test_extern_matmul_with_a_bias(tmp_path: Path) -> None:
+    """A matrix product by a library, and what is added to it by us."""
+    source, library = tmp_path / "gemm.c", tmp_path / "libgemm.so"
+    source.write_text(
+        "#include <stdint.h>\n"
+        "int lw_lesson_gemm(const float *a, const float *b, float *c, int64_t m, int64_t k, int64_t k2, int64_t n,\n"
+        "                   int64_t rows, int64_t columns) {\n"
+        "  if (k != k2 || m != rows || n != columns) return 1;\n"
+        "  for (int64_t i = 0; i < m; i++)\n"
+        "    for (int64_t j = 0; j < n; j++) {\n"
+        "      float s = 0;\n"
+        "      for (int64_t p = 0; p < k; p++) s += a[i * k + p] * b[p * n + j];\n"
+        "      c[i * n + j] = s;\n"
+        "    }\n"
+        "  return 0;\n"
+        "}\n"
+    )
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
+
+    @lw.operator
+    def dense(M: int, N: int, K: int) -> Any:
+        A, B, bias = lw.input("A", (M, K)), lw.input("B", (K, N)), lw.input("bias", (N,))
+        C = lw.extern_stage("C", (M, N), "lw_lesson_gemm", [A, B], numpy=np.matmul, library=library)
+        return lw.compute("D", (M, N), lambda i, j: C[i, j] + bias[j])
+
+    work = dense(M=17, N=33, K=9)
+    rng = np.random.default_rng(0)
+    a, b, bias = (rng.integers(-9, 9, t.shape).astype("float32") for t in work.inputs)
+    schedule = work.schedule().vectorize("D.j", 8).parallel("D.i")
+    assert lw.build(work, target="cpu", schedule=schedule)(a, b, bias).tolist() == (a @ b + bias).tolist()

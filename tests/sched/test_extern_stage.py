@@ -342,3 +342,20 @@ def test_the_default_schedule_leaves_it_alone(library: Path) -> None:
     schedule = lw.default_schedule(work, target="cpu")
     assert "y = extern lw_test_sort(twice)" in str(schedule)
     assert "vectorize" in str(schedule)
+
+
+def test_numbers_go_in_as_arrays_without_dimensions(tmp_path: Path) -> None:
+    source, made = tmp_path / "scale.c", tmp_path / "libscale.so"
+    source.write_text(
+        "#include <stdint.h>\n"
+        "int lw_test_scale(const float *by, const float *x, float *y, int64_t n, int64_t m)\n"
+        "{ for (int64_t i = 0; i < n; i++) y[i] = *by * x[i]; return n != m; }\n"
+    )
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", str(made), str(source)], check=True)
+    by, x = lw.input("by", ()), lw.input("x", (9,))
+    y = lw.extern_stage("y", (9,), "lw_test_scale", [by, x], numpy=lambda b, x: b * x, library=made)
+    work = lw.Workload("scale", {}, [by, x], [lw.compute("z", (9,), lambda i: y[i] + 1)])
+    a, b = np.arange(9, dtype="float32"), np.array(3, "float32")
+    assert (
+        lw.build(work, target="cpu")(b, a).tolist() == work.reference(b, a).tolist() == (a * 3 + 1).tolist()
+    )
