@@ -13,7 +13,8 @@ from loopwright.autotune.sketch.values import block_counts, vector_lengths
 from loopwright.autotune.space import Rule, Sketch
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.extents import known
-from loopwright.sched.recipes.default import gemm_plan, native_lanes
+from loopwright.sched.recipes.default import gemm_plan
+from loopwright.sched.recipes.facts import native_lanes
 from loopwright.sched.recipes.gemm import GemmPlan, Packing, Sharing, gemm, packable
 from loopwright.sched.recipes.roles import Roles
 from loopwright.sched.runtime.target import Target

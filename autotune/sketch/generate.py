@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from loopwright.autotune.sketch.gemm import gemm_sketches
-from loopwright.autotune.sketch.simple import elementwise_sketches, reduction_sketches
+from loopwright.autotune.sketch.reductions import reduction_sketches
+from loopwright.autotune.sketch.simple import elementwise_sketches
 from loopwright.autotune.space import Sketch
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.workload import Workload

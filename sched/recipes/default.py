@@ -9,17 +9,17 @@ from loopwright.sched import dtypes
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.extents import known
 from loopwright.sched.language.workload import Workload
+from loopwright.sched.recipes.facts import WORTH_SHARING, native_lanes, points
 from loopwright.sched.recipes.gemm import GemmPlan, Packing, Sharing, gemm
 from loopwright.sched.recipes.graph import finish_inside, followers, inline_all
+from loopwright.sched.recipes.reductions import reduce_stage
 from loopwright.sched.recipes.roles import Roles, roles_of
-from loopwright.sched.recipes.simple import SimplePlan, elementwise, reduction
+from loopwright.sched.recipes.simple import SimplePlan, elementwise
 from loopwright.sched.recipes.typical import as_for, typical
 from loopwright.sched.recipes.update import update
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
 
-# Below this many innermost iterations, waking the other cores takes longer than they save.
-WORTH_SHARING = 20_000
 # A reduction of so many steps is done in blocks, that what is packed for it stays in the cache.
 LONG, BLOCK = 1024, 256
 # Vectors of a row that are done together where the length of rows is symbolic.
@@ -67,23 +67,10 @@ def schedule_stage(schedule: Schedule, name: str, target: Target, run: int = 1) 
         if roles.gemm_like:
             return gemm(schedule, roles, gemm_plan(roles, target))
         if roles.reduce:
-            return reduction(schedule, roles, reduction_plan(roles, target))
+            return reduce_stage(schedule, roles, target)
         return elementwise(schedule, roles, replace(elementwise_plan(roles, target), run=run))
     except ScheduleError:
         return schedule
-
-
-def points(roles: Roles) -> int:
-    """Innermost iterations of a stage."""
-    total = 1
-    for axis in roles.stage.all_axes:
-        total *= known(axis.extent)
-    return total
-
-
-def native_lanes(roles: Roles, target: Target) -> int:
-    """Elements in a vector register."""
-    return max(1, target.vector_bytes // roles.itemsize)
 
 
 def elementwise_plan(roles: Roles, target: Target) -> SimplePlan:
@@ -93,23 +80,6 @@ def elementwise_plan(roles: Roles, target: Target) -> SimplePlan:
     while lanes > 1 and lanes > extent and not roles.outer:
         lanes //= 2
     return SimplePlan(lanes=lanes, parallel=points(roles) >= WORTH_SHARING)
-
-
-def reduction_plan(roles: Roles, target: Target) -> SimplePlan:
-    """Enough sums side by side to hide the latency of an addition."""
-    lanes = native_lanes(roles, target)
-    shared = points(roles) >= WORTH_SHARING
-    if roles.vector is None:
-        return SimplePlan(lanes=1, copies=min(8, _last_outer(roles)), unroll=4, parallel=shared)
-    vectors = ceil(known(roles.vector.extent) / lanes)
-    copies = 4
-    while copies > 1 and vectors < copies * (target.cores if shared and not roles.outer else 1):
-        copies //= 2
-    return SimplePlan(lanes=lanes, copies=copies, unroll=4 if copies < 4 else 2, parallel=shared)
-
-
-def _last_outer(roles: Roles) -> int:
-    return known(roles.outer[-1].extent) if roles.outer else 1
 
 
 def gemm_plan(roles: Roles, target: Target) -> GemmPlan:

@@ -55,7 +55,7 @@ def elementwise(schedule: Schedule, roles: Roles, plan: SimplePlan) -> Schedule:
     if plan.run != 1 and outer:
         (vectors, within), whole = names.pair(last, "r", "n"), vectors
         s = s.split(f"{stage}.{whole}", (vectors, within), plan.run, "guard")
-    s, outermost = _fuse_all(s, stage, names, [*outer, vectors])
+    s, outermost = fuse_all(s, stage, names, [*outer, vectors])
     s = s.vectorize(f"{stage}.{lane}")
     if copies:
         s = s.unroll(f"{stage}.{copies}")
@@ -101,7 +101,7 @@ def reduction(schedule: Schedule, roles: Roles, plan: SimplePlan) -> Schedule:
     ones = [axis.name for axis in roles.stage.all_axes if axis.extent == 1]
     s = s.reorder(stage, " ".join([*ones, *outer, *steps, *inner])) if [*ones, *outer, *steps, *inner] else s
     if outer:
-        s, outermost = _fuse_all(s, stage, names, outer)
+        s, outermost = fuse_all(s, stage, names, outer)
         s = s.parallel(f"{stage}.{outermost}") if plan.parallel else s
     if roles.vector is not None:
         s = s.vectorize(f"{stage}.{inner[-1]}")
@@ -110,7 +110,7 @@ def reduction(schedule: Schedule, roles: Roles, plan: SimplePlan) -> Schedule:
     return s
 
 
-def _fuse_all(s: Schedule, stage: str, names: Names, loops: list[str]) -> tuple[Schedule, str]:
+def fuse_all(s: Schedule, stage: str, names: Names, loops: list[str]) -> tuple[Schedule, str]:
     """Fuse adjacent loops into one; its name."""
     outermost, *others = loops
     for loop in others:

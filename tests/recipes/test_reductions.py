@@ -1,0 +1,104 @@
+"""Reductions without reuse: in lanes along memory, in rows that stream past, in pieces for the cores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import loopwright as lw
+from loopwright import ops
+from loopwright.sched.language.stage import Stage
+from loopwright.sched.language.workload import Workload
+from loopwright.sched.recipes.default import default_schedule
+from loopwright.sched.recipes.reductions import lanes_plan
+from loopwright.sched.recipes.roles import roles_of
+from tests.recipes.judging import ONE_CORE, assert_golden, assert_right, assert_space_is_right
+
+
+@lw.operator
+def total(M: int, N: int, dtype: str = "float32") -> Stage:
+    x = lw.input("x", (M, N), dtype)
+    i, k = lw.reduce_axis("i", M), lw.reduce_axis("k", N)
+    return lw.compute("t", (), lambda: lw.sum(x[i, k], over=(i, k)))
+
+
+@lw.operator
+def spatial_mean(N: int, C: int, H: int, W: int) -> Stage:
+    """The mean of each channel, channels first."""
+    x = lw.input("x", (N, C, H, W))
+    y, z = lw.reduce_axis("y", H), lw.reduce_axis("z", W)
+    return lw.compute("mean", (N, C), lambda n, c: lw.sum(x[n, c, y, z], over=(y, z)) / (H * W))
+
+
+@lw.operator
+def extent(M: int, N: int, dtype: str = "float32") -> tuple[Stage, ...]:
+    """The least and the greatest of each row, in one pass."""
+    x, k = lw.input("x", (M, N), dtype), lw.reduce_axis("k", N)
+    return lw.compute("ends", (M,), lambda i: (lw.min(x[i, k], over=k), lw.max(x[i, k], over=k)))
+
+
+@lw.operator
+def best(M: int, N: int, dtype: str = "float32") -> Stage:
+    x, k = lw.input("x", (M, N), dtype), lw.reduce_axis("k", N)
+    return lw.compute("at", (M,), lambda i: lw.argmax(x[i, k], over=k))
+
+
+WORKS: dict[str, Workload] = {
+    "row sums": ops.row_sum(M=9, N=100),
+    "row sums, a prime length": ops.row_sum(M=3, N=211),
+    "row sums, float64": ops.row_sum(M=5, N=70, dtype="float64"),
+    "row sums, float16": ops.row_sum(M=5, N=70, dtype="float16"),
+    "row sums, int8": ops.row_sum(M=5, N=150, dtype="int8"),
+    "row maxima": ops.row_max(M=4, N=90),
+    "norms": ops.row_norm(M=1, N=130),
+    "short rows": ops.row_sum(M=40, N=5),
+    "one column": ops.row_sum(M=7, N=1),
+    "total": total(M=13, N=77),
+    "total of integers": total(M=300, N=77, dtype="int32"),
+    "two axes along memory": spatial_mean(N=2, C=3, H=5, W=37),
+    "two at once": extent(M=6, N=75),
+    "argmax": best(M=6, N=75),
+    "argmax of bytes": best(M=6, N=203, dtype="uint8"),
+    "column sums": ops.column_sum(M=50, N=77),
+    "column sums, one column": ops.column_sum(M=50, N=1),
+    "a vector times a matrix": ops.matmul(M=1, N=45, K=67),
+    "a matrix times a vector": ops.matmul(M=45, N=1, K=67),
+    "a vector times a transposed matrix": ops.matmul(M=1, N=19, K=83, tb=True),
+}
+
+
+@pytest.mark.parametrize("name", WORKS)
+def test_default_and_candidates_are_right(name: str) -> None:
+    assert_space_is_right(WORKS[name])
+
+
+def test_the_default_of_a_row_sum_keeps_lanes() -> None:
+    assert_golden("default_row_sum", default_schedule(ops.row_sum(M=1024, N=1000), ONE_CORE))
+
+
+def test_the_default_of_a_column_sum_goes_by_rows() -> None:
+    assert_golden("default_column_sum", default_schedule(ops.column_sum(M=1024, N=1000), ONE_CORE))
+
+
+def test_few_elements_are_reduced_in_pieces_by_the_cores() -> None:
+    many = replace(ONE_CORE, cores=4)
+    schedule = default_schedule(total(M=999, N=1003), many)
+    assert schedule.nests.stages["t_pieces"].loops[0].kind == "parallel"
+    assert_right(schedule)
+
+
+@pytest.mark.parametrize(("length", "lanes"), [(1000, 40), (768, 32), (1009, 32), (40, 40), (16, 16)])
+def test_lanes_divide_the_row_where_they_can(length: int, lanes: int) -> None:
+    nests = ops.row_sum(M=64, N=length).schedule().nests
+    assert lanes_plan(roles_of(nests, "Y"), ONE_CORE).lanes == lanes
+
+
+def test_a_reducer_whose_order_matters_stays_in_order() -> None:
+    @lw.operator
+    def first(M: int, N: int) -> Stage:
+        earlier = lw.reducer(lambda a, b: lw.select(a != 0, a, b), 0, name="earlier", commutative=False)
+        x, k = lw.input("x", (M, N), "int32"), lw.reduce_axis("k", N)
+        return lw.compute("y", (M,), lambda i: earlier(x[i, k], over=k))
+
+    assert_right(default_schedule(first(M=5, N=90), ONE_CORE))
