@@ -243,11 +243,11 @@ class Builder:
         return None
 
     def _run(self, frame: Frame, loop: Loop, extent: Extent, body: Body) -> Stmt:
-        if surely(extent, 1):
-            return self._bind(frame, frame, loop, number(0), body)
         if loop.name in frame.pieces:
             first, extent = frame.pieces[loop.name]
             return self.run_loop(frame, loop, extent, loop.kind, first, body)
+        if surely(extent, 1):
+            return self._bind(frame, frame, loop, number(0), body)
         if isinstance(extent, Expr) and loop.kind in ("vectorize", "unroll"):
             return in_pieces(frame, loop, extent, lambda f: self._run(f, loop, extent, body))
         if not isinstance(extent, Expr) and (loop.kind == "vectorize" or around_intrinsic(frame, loop)):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Axis, Expr, Extent, Load, Result
-from loopwright.sched.language.extents import capacity, floor_divided, same_shape
+from loopwright.sched.language.extents import capacity, floor_divided, same, same_shape
 from loopwright.sched.language.polynomial import at_most
 from loopwright.sched.lowering.affine import minus, number, times
 from loopwright.sched.lowering.combine import combine, identities
@@ -135,7 +135,9 @@ class Reduction:
         # A loop that becomes shorter in a tail still to be peeled has fewer pieces there: it stays whole.
         shorter = _shorter(frame)
         # So does a vector that is padded: its stores would ask at every lane. (Rows of a padded tile ask once for each.)
-        shorter |= _shorter(frame.in_phase("post")) & {closed[-1].name}
+        post, lanes_of = frame.in_phase("post"), closed[-1].name
+        if lanes_of in _shorter(post) or not same(post.extent(lanes_of), frame.extent(lanes_of)):
+            shorter.add(lanes_of)
         return {
             loop.name: cut[loop.name]
             for loop, size in zip(closed, sizes, strict=True)

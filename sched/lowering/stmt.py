@@ -189,8 +189,8 @@ class Sliding:
     """The box of a stage that an iteration adds in the steady state, that of the first iteration, and the dimensions in which
     the buffer is folded, with their lengths."""
 
-    added: tuple[int, ...]
-    first: tuple[int, ...]
+    added: tuple[Extent, ...]
+    first: tuple[Extent, ...]
     folds: Mapping[int, int]
 
 

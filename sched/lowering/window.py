@@ -126,7 +126,8 @@ def add_to_window(builder: Builder, nest: StageNest, frame: Frame) -> Stmt | Non
     window, host, spans = builder.windows[nest.name], frame.nest.name, frame.axis_spans()
     box = builder.regions.needed(nest.name, host, spans)
     if _symbolic(builder, nest):
-        builder.sliding.setdefault(nest.name, Sliding((), (), {}))
+        every = tuple(span.extent for span in box)
+        builder.sliding.setdefault(nest.name, Sliding(every, every, {}))
         return builder.within(nest, box)
     added: list[tuple[Expr, int, int]] = []
     for axis, dim in window.slides.along.items():

@@ -242,7 +242,7 @@ class _Printer:
             head = self.nests.stages[nest.place.stage]
             length = self.lengths(head)
             dims = zip(nest.stage.dims, head.stage.axes, strict=True)
-            own = {axis: min(length[dim.name], axis.extent) for axis, dim in dims if axis is not None}
+            own = {axis: smaller(length[dim.name], axis.extent) for axis, dim in dims if axis is not None}
             return tuple(own[axis] for axis in nest.stage.axes)
         if nest.place.kind == "after":
             host = self.nests.stages[nest.place.stage]

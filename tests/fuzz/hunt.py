@@ -22,20 +22,22 @@ import loopwright as lw
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.reference import Expected, random_inputs
 from loopwright.sched.scheduling.schedule import Schedule
-from tests.fuzz.storage_moves import MOVES, Moves
-from tests.fuzz.tiles import register_tile
+from tests.fuzz.open_works import numbers
+from tests.fuzz.special_moves import KINDS, draw, filled, inputs_of_cases
+from tests.fuzz.tiles import intrinsic_tile, register_tile
 from tests.fuzz.works import random_work
 from tests.sched.generate import propose
 
-MOST_DIRECTIVES = 44
+MOST_DIRECTIVES = 54
 # What there is seldom an opportunity for is drawn the more often.
 RARE = {
-    "reverse_compute_at": 18, "compute_at": 5, "store_at": 44, "store_root": 18, "compute_inline": 5, "compute_root": 9,
-    "clone": 4, "transform_layout": 3, "storage_align": 3, "rfactor": 3, "decompose_reduction": 3, "pad": 4,
-    "double_buffer": 8, "pipeline": 14, "prefetch": 2, "parallel": 2, "fuse": 2, "cache_write": 2, "cache_read": 2,
-    "set_scope": 2,
+    "reverse_compute_at": 34, "compute_at": 6, "store_at": 62, "store_root": 38, "compute_inline": 9, "compute_root": 17,
+    "clone": 5, "transform_layout": 3, "storage_align": 4, "rfactor": 5, "decompose_reduction": 4, "pad": 6,
+    "double_buffer": 13, "pipeline": 31, "prefetch": 3, "parallel": 2, "fuse": 3, "cache_write": 3, "cache_read": 2,
+    "set_scope": 3, "specialize": 2, "unroll": 2,
 }  # fmt: skip
 TILED = 0.25  # the share of schedules that begin with a tile for the registers
+TENSOR = 0.9  # the share that begin with a tile for an intrinsic, if there is one
 WILD = 0.2  # the share of directives with arguments drawn blindly
 CASE_SECONDS = 60  # a case that takes longer hangs
 
@@ -89,20 +91,20 @@ def hunt(numbers: Iterable[int]) -> Tally:
 
 
 def random_schedule(work: Workload, rng: Random, tally: Tally) -> Schedule:
-    """Up to 44 directives, most of them drawn to be legal; those that are refused are left out."""
+    """Up to 54 directives, most of them drawn to be legal; those that are refused are left out."""
     schedule = work.schedule()
-    if rng.random() < TILED:
-        for call in register_tile(schedule, rng):
-            tally.drawn[call.kind] += 1
-            schedule = call.on(schedule)
-            tally.accepted[call.kind] += 1
+    first = list(intrinsic_tile(schedule, rng)) if rng.random() < TENSOR else []
+    for call in first or (register_tile(schedule, rng) if rng.random() < TILED else ()):
+        tally.drawn[call.kind] += 1
+        schedule = call.on(schedule)
+        tally.accepted[call.kind] += 1
     for number in range(rng.randint(0, MOST_DIRECTIVES)):
         wild = rng.random() < WILD
         if wild:
             kind, (args, options) = propose(schedule, rng.choice, number)
         else:
-            kind = rng.choices(list(MOVES), [RARE.get(kind, 1) for kind in MOVES])[0]
-            call = Moves(schedule, rng, number).draw(kind)
+            kind = rng.choices(KINDS, [RARE.get(kind, 1) for kind in KINDS])[0]
+            call = draw(schedule, rng, number, kind)
             if call is None:
                 continue
             args, options = call.args, call.options
@@ -113,7 +115,7 @@ def random_schedule(work: Workload, rng: Random, tally: Tally) -> Schedule:
             continue
         if not wild:
             tally.accepted[kind] += 1
-    return schedule
+    return filled(schedule, rng)
 
 
 def failure(work: Workload, schedule: Schedule, number: int) -> str | None:
@@ -124,14 +126,22 @@ def failure(work: Workload, schedule: Schedule, number: int) -> str | None:
         if Schedule.from_json(work, schedule.to_json()) != schedule:
             return "its JSON form restores another schedule"
         str(schedule)
-        arrays = random_inputs(work, number)
         kernel = lw.build(work, target="cpu", schedule=schedule)
-        return Expected.of(work, arrays).check(kernel(*arrays))
+        return next(filter(None, _differences(work, schedule, kernel, number)), None)
     except Exception as error:  # whatever it is, it is what the hunt is for
         lines = str(error).strip().splitlines() or [""]
         return f"{type(error).__name__}: {lines[-1][:300]}"
     finally:
         signal.alarm(0)
+
+
+def _differences(work: Workload, schedule: Schedule, kernel: lw.Kernel, number: int) -> Iterator[str | None]:
+    """What is wrong in each call: of every size, and of every special case."""
+    for sizes in numbers(work) if work.sizes else ({},):
+        known = work.at(sizes) if sizes else work
+        for arrays in inputs_of_cases(work, schedule, random_inputs(known, number)):
+            wrong = Expected.of(known, arrays).check(kernel(*arrays))
+            yield f"{wrong} {sizes or ''}".strip() if wrong else None
 
 
 def _hang(signum: int, frame: FrameType | None) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from loopwright.sched.language.extents import Extent
 from loopwright.sched.scheduling.address import shown
 from loopwright.sched.scheduling.checks import sizes
 from loopwright.sched.scheduling.nest import Loop, Nests, StageNest
@@ -134,8 +135,9 @@ class LoopMoves:
         found = self.some(options)
         if found is None:
             return None
-        width = self.rng.choice((2, 4, 8, 16, 3))
-        return Call("vectorize", (self.at(*found), width), {})
+        extent = sizes(found[0])[found[1].name]
+        whole = isinstance(extent, int) and 1 < extent <= 32 and self.rng.random() < 0.3
+        return Call("vectorize", (self.at(*found), None if whole else self.rng.choice((2, 4, 8, 16, 3))), {})
 
     def parallel(self) -> Call | None:
         options = []
@@ -146,14 +148,15 @@ class LoopMoves:
             free = [x for x in nest.loops if not x.reduce and x.kind == "serial"]
             options += [(nest, x) for x in free if not lanes or nest.loops.index(x) < lanes[0]]
         found = self.some(options)
-        return None if found is None else Call("parallel", (self.at(*found),), {})
+        grain = self.rng.choice((None, None, None, 2, 3))
+        return None if found is None else Call("parallel", (self.at(*found), grain), {})
 
     def unroll(self) -> Call | None:
         short = [
             (nest, loop)
             for nest in self.stages()
             for loop in nest.loops
-            if loop.kind == "serial" and sizes(nest)[loop.name] <= 8
+            if loop.kind == "serial" and _short(sizes(nest)[loop.name])
         ]
         found = self.some(short)
         return None if found is None else Call("unroll", (self.at(*found),), {})
@@ -249,6 +252,10 @@ class LoopMoves:
         placed = [n for n in self.nests.stages.values() if n.place.kind == "at"]
         nest = self.some(placed)
         return None if nest is None else Call("compute_root", (nest.name,), {})
+
+
+def _short(extent: Extent) -> bool:
+    return isinstance(extent, int) and extent <= 8
 
 
 def path_of(nests: Nests, nest: StageNest) -> Iterator[Any]:

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from tests.fuzz.hunt import Tally, hunt, random_schedule
-from tests.fuzz.storage_moves import MOVES
+from tests.fuzz.special_moves import KINDS
 from tests.fuzz.works import random_work
 
 CASES, PIECES = 1500, 30
@@ -30,4 +30,4 @@ def test_what_ought_to_be_legal_is_accepted() -> None:
         random_schedule(random_work(number), Random(number), tally)
     print(tally)
     assert sum(tally.accepted.values()) >= LEAST_SHARE * sum(tally.drawn.values()), str(tally)
-    assert all(tally.accepted[kind] >= LEAST_ACCEPTED for kind in MOVES), str(tally)
+    assert all(tally.accepted[kind] >= LEAST_ACCEPTED for kind in (*KINDS, "tensorize")), str(tally)

@@ -125,3 +125,40 @@ def test_a_copy_inside_a_loop_does_not_grow_with_a_padded_reader() -> None:
     schedule = work.schedule().reverse_compute_at("near", "part.i").split("s.i", ("io", "ii"), 3, tail="pad")
     (a,) = random_inputs(work)
     np.testing.assert_array_equal(lw.build(work, schedule=schedule)(a), work.reference(a))
+
+
+@pytest.mark.parametrize(("M", "N"), [(1, 1), (1, 2), (2, 1), (5, 1), (12, 1), (1, 31), (3, 20)])
+def test_a_padded_tile_of_a_stage_that_is_shorter_than_its_pieces(M: int, N: int) -> None:
+    """A loop of one iteration, which needs no variable, was taken for the first piece of the tile in every piece."""
+
+    @lw.operator
+    def best(M: int, N: int) -> Any:
+        x, k = lw.input("x", (M, 5, N), "int32"), lw.reduce_axis("k", 5)
+        total = lw.compute("total", (M, N), lambda i, j: lw.sum(x[i, k, j], over=k))
+        return total, lw.compute("best", (M, N), lambda i, j: lw.argmax(x[i, k, j], over=k))
+
+    work = best(M, N)
+    schedule = work.schedule()
+    for stage in ("total", "best"):
+        tiles = {"i": ("io", "ii", 14), "j": ("jo", "ji", 32)}
+        schedule = schedule.tile(stage, tiles, tail="pad").reorder(stage, "io jo k ii ji")
+        schedule = schedule.vectorize(f"{stage}.ji").unroll(f"{stage}.ii")
+    (x,) = random_inputs(work)
+    for got, want in zip(lw.build(work, schedule=schedule)(x), work.reference(x), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_updates_and_windows_of_open_sizes_are_printed() -> None:
+    """How long the loops of an update are was asked of numbers only; what a window adds had no dimensions."""
+
+    @lw.operator
+    def running(m: int, n: int) -> Any:
+        x, t = lw.input("x", (m, n)), lw.reduce_axis("t", n)
+        copy = lw.compute("copy", (m, n), lambda i, j: x[i, j] * 2)
+        s = lw.compute("s", (m, n), lambda i, j: copy[i, j])
+        return s.update(lambda i: ((i, t), s[i, t] + s[i, t - 1]), over=t, where=t > 0)
+
+    schedule = running(lw.size("m"), lw.size("n")).schedule()
+    assert "for s.u0.t in n  # domain" in str(schedule)
+    schedule = schedule.split("s.j", ("jo", "ji"), 16).compute_at("copy", "s.jo").store_at("copy", "s.i")
+    assert "for copy.j in 16" in str(schedule)

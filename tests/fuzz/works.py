@@ -8,28 +8,22 @@ from random import Random
 from typing import Any
 
 import loopwright as lw
-from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Expr
 from loopwright.sched.language.stage import Tensor
 from loopwright.sched.language.workload import Workload
+from tests.fuzz.intrinsics import AXPY_DTYPES, PAIRS
+from tests.fuzz.open_works import OpenDraw
+from tests.fuzz.updates import Updates
 
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 20, 24, 31, 33)
 DTYPES = (
-    "float32",
-    "float32",
-    "float32",
-    "int32",
-    "int32",
-    "int8",
-    "uint8",
-    "int16",
-    "uint16",
-    "int64",
-    "float64",
-    "float16",
-)
+    "float32", "float32", "float32", "int32", "int32", "int8", "uint8", "int16", "uint16", "int64", "uint32", "float64",
+    "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2",
+)  # fmt: skip
 MOST_POINTS = 3000
 MOST_TERMS = 40_000
+OPEN = 0.12  # the share of workloads with open sizes
+TENSOR = 0.25  # the share of the others that begin with what intrinsics compute
 
 
 def random_work(number: int) -> Workload:
@@ -40,26 +34,24 @@ def random_work(number: int) -> Workload:
 @lw.operator
 def drawn(seed: int) -> Any:
     """One to four stages; the last is an output, and so is every stage that nothing reads."""
-    return _Draw(Random(seed)).outputs()
+    rng = Random(seed)
+    return (OpenDraw if rng.random() < OPEN else _Draw)(rng).outputs()
 
 
-class _Draw:
+class _Draw(Updates):
     def __init__(self, rng: Random) -> None:
-        self.rng = rng
-        self.dtype = rng.choice(DTYPES)
+        super().__init__(rng, rng.choice(DTYPES))
         self.inputs = [self.input(n) for n in range(rng.randint(1, 2))]
-        self.stages: list[Any] = []
-        self.read: set[str] = set()
 
     def outputs(self) -> tuple[Any, ...]:
         """Draw all stages; return those that a kernel must store."""
-        for n in range(self.rng.randint(1, 4)):
-            make = self.rng.choice(
-                (self.pointwise, self.pointwise, self.reduction, self.reduction, self.stencil)
-            )
-            self.stages.append(make(f"s{n}"))
-        last = self.stages[-1]
-        return tuple(s for s in self.stages if s is last or s.name not in self.read)
+        kinds = [self.pointwise] * 4 + [self.reduction] * 4 + [self.stencil] * 2
+        kinds += [self.updated] * 2 + [self.tuples, self.pairs]
+        if self.rng.random() < TENSOR:
+            self.add(self.rng.choice((self.product, self.product, self.scaled)), self.pointwise)
+        for _ in range(self.rng.randint(0 if self.stages else 1, 4 - len(self.stages))):
+            self.add(self.rng.choice(kinds), self.pointwise)
+        return self.wanted()
 
     # --- tensors ------------------------------------------------------------------------------------------------
 
@@ -92,6 +84,13 @@ class _Draw:
         first = self.source()
         shape = self.like(first)
         return lw.compute(name, shape, self.function(len(shape), lambda axes: self.formula(axes, first)))
+
+    def like(self, source: Tensor) -> tuple[int, ...]:
+        """The shape of a tensor, perhaps turned."""
+        shape = list(source.shape)
+        if self.rng.random() < 0.2:
+            self.rng.shuffle(shape)
+        return tuple(shape)
 
     def stencil(self, name: str) -> Any:
         """Neighbours along one axis of a tensor; the stage is as much smaller, or the border is held."""
@@ -155,37 +154,44 @@ class _Draw:
             term = self.load(first, (k, *axes))
             if kind == "reductions":
                 return lw.sum(term, over=k), lw.max(self.finish(term, axes), over=k)
+            if self.rounded:
+                return lw.sum(term, over=k), lw.min(term, over=k)
             pair: tuple[Expr, Expr] = self.rng.choice((lw.argmax, lw.argmin))(term, over=k, both=True)
             return pair
 
         return lw.compute(name, shape, self.function(len(shape), value))
 
-    def updated(self, name: str) -> Any:
-        """A stage that is changed in place: a scan along its last axis, a histogram, or a sum over a triangle."""
-        source = self.source()
-        kind = self.rng.choice(("scan", "histogram", "triangle"))
-        if 0 in source.shape:
-            return self.pointwise(name)
-        if kind == "scan":
-            s = lw.compute(
-                name, source.shape, self.function(source.ndim, lambda axes: self.cast(source[tuple(axes)]))
-            )
-            t = lw.reduce_axis("t", source.shape[-1])
+    def product(self, name: str) -> Any:
+        """A product of two matrices, of bytes in pairs or of whatever it is: an intrinsic may compute it."""
+        M, N, K = (self.rng.choice(sizes) for sizes in ((1, 3, 5, 8), (8, 9, 16, 21, 32), (4, 5, 7, 8, 17)))
+        left = self.dtype if self.dtype in (*PAIRS, *AXPY_DTYPES) else "int8"
+        right = "int8" if left == "uint8" else left
+        rows = left == "float32" and self.rng.random() < 0.5
+        a = lw.input("a", (M, K), left)
+        named = "rows" if rows else "bytes" if left in PAIRS else "columns"
+        b = lw.input(named, (N, K) if rows else (K, N), right)
+        self.inputs.append(a)
+        k = lw.reduce_axis("k", K)
+        kind = "int32" if left in PAIRS else left
 
-            def step(axes: Sequence[Expr]) -> Any:
-                return (*axes, t), s[(*axes, t - 1)] + s[(*axes, t)]
+        def value(i: Expr, j: Expr) -> Expr:
+            element = b[j, k] if rows else b[k, j]
+            total = lw.sum(lw.cast(kind, a[i, k]) * lw.cast(kind, element), over=k)
+            return self.finish(total, (i, j)) if self.rng.random() < 0.3 else total
 
-            return s.update(self.function(source.ndim - 1, step), over=t, where=t >= 1)
-        over = tuple(lw.reduce_axis(f"t{n}", size) for n, size in enumerate(source.shape))
-        s = lw.compute(name, (self.rng.choice(SIZES),), lambda b: self.constant())
-        if kind == "histogram":
-            place = lw.cast("int32", source[over])
-            return s.update(lambda old: old + 1, at=(place,), over=over)
-        value = self.cast(source[over])
-        return s.update(lambda b: ((b,), s[b] + value), over=over, where=lambda b: over[-1] <= b)
+        return lw.compute(name, (M, N), value)
+
+    def scaled(self, name: str) -> Any:
+        """Rows times a number each, and 1 more: an intrinsic of the tests' own computes it."""
+        M, N = self.rng.choice((1, 3, 5)), self.rng.choice((8, 13, 20, 33))
+        dtype = self.dtype if self.dtype in AXPY_DTYPES else "float32"
+        x, w = lw.input("x", (M, N), dtype), lw.input("scales", (M,), dtype)
+        self.inputs.append(x)
+        return lw.compute(name, (M, N), lambda i, j: x[i, j] * w[i] + 1)
 
     def reduce(self, term: Expr, over: tuple[Any, ...]) -> Expr:
-        kind = self.rng.choice(("sum", "sum", "sum", "max", "min", "any", "all", "argmax", "argmin"))
+        kinds = ("sum", "sum", "sum", "max", "min", "any", "all", "argmax", "argmin")
+        kind = self.rng.choice(kinds[:5] if self.rounded else kinds)
         if kind in ("argmax", "argmin"):
             full = all(axis.extent for axis in over)
             return lw.cast(self.dtype, getattr(lw, kind)(term, over=over)) if full else self.constant()
@@ -194,96 +200,3 @@ class _Draw:
         if kind == "sum":
             return lw.sum(term, over=over)
         return lw.max(term, over=over) if kind == "max" else lw.min(term, over=over)
-
-    # --- formulas -----------------------------------------------------------------------------------------------
-
-    def function(self, rank: int, value: Any) -> Any:
-        """A function of ``rank`` named axes, as compute wants it."""
-        return {
-            0: lambda: value(()),
-            1: lambda i: value((i,)),
-            2: lambda i, j: value((i, j)),
-            3: lambda i, j, k: value((i, j, k)),
-        }[rank]
-
-    def like(self, source: Tensor) -> tuple[int, ...]:
-        """The shape of a tensor, perhaps turned."""
-        shape = list(source.shape)
-        if self.rng.random() < 0.2:
-            self.rng.shuffle(shape)
-        return tuple(shape)
-
-    def formula(self, axes: Sequence[Expr], first: Tensor) -> Expr:
-        plain = tuple(axis.extent for axis in axes) == first.shape and self.rng.random() < 0.6  # type: ignore[attr-defined]
-        value = self.cast(first[tuple(axes)]) if plain else self.load(first, axes)
-        for _ in range(self.rng.randint(0, 2)):
-            value = self.combine(value, self.load(self.source(), axes), axes)
-        return self.finish(value, axes) if self.rng.random() < 0.5 else value
-
-    def finish(self, value: Expr, axes: Sequence[Expr]) -> Expr:
-        return self.combine(value, self.constant(), axes)
-
-    def combine(self, a: Expr, b: Expr, axes: Sequence[Expr]) -> Expr:
-        ops = ["add", "sub", "mul", "min", "max", "select", "bound"]
-        if not dtypes.is_float(self.dtype):
-            ops += ["and", "xor", "div", "mod"]
-        match self.rng.choice(ops):
-            case "add":
-                return a + b
-            case "sub":
-                return a - b
-            case "mul":
-                return a * b
-            case "min":
-                return lw.min(a, b)
-            case "max":
-                return lw.max(a, b)
-            case "select":
-                return lw.select(a < b, a, b + 1)
-            case "bound":
-                axis = self.rng.choice(list(axes))
-                return lw.select(axis < self.rng.randint(0, 9), a, b)
-            case "and":
-                return a & b
-            case "xor":
-                return a ^ b
-            case "div":
-                return a // self.rng.choice((2, 3, 7))
-        return a % self.rng.choice((2, 3, 5))
-
-    def constant(self) -> Expr:
-        return lw.const(self.rng.randint(0, 5), self.dtype)
-
-    def cast(self, value: Expr) -> Expr:
-        return value if value.dtype == self.dtype else lw.cast(self.dtype, value)
-
-    def load(self, tensor: Tensor, axes: Sequence[Expr]) -> Expr:
-        """An element of a tensor: each index an axis, shifted, scaled, mirrored, held, or a number."""
-        if 0 in tensor.shape:
-            return self.constant()
-        free = list(axes)
-        self.rng.shuffle(free)
-        straight = self.rng.random() < 0.6
-        order: list[Any] = list(axes) if straight else free
-        indices: list[Any] = []
-        for size in tensor.shape:
-            fitting = [axis for axis in order if axis.extent <= size]
-            axis = fitting[0] if fitting else self.rng.choice(list(axes))
-            order = [other for other in order if other is not axis]
-            indices.append(self.index(axis, size))
-        return self.cast(tensor[tuple(indices)])
-
-    def index(self, axis: Any, size: int) -> Any:
-        room = size - axis.extent
-        pick = self.rng.random()
-        if pick < 0.05:
-            return self.rng.randrange(size)
-        if room >= 0 and pick < 0.7:
-            return axis + self.rng.randint(0, room) if pick < 0.2 else axis
-        if room >= 0 and pick < 0.8:
-            return axis.extent - 1 - axis
-        if pick < 0.85:
-            return axis // 2 if (axis.extent + 1) // 2 <= size else axis % size
-        if pick < 0.9:
-            return (axis * 2 + 1) % size
-        return lw.clip(axis + self.rng.randint(-2, 2), 0, size - 1)
