@@ -167,6 +167,7 @@ def exponential_fits() -> list[Fit]:
         Fit("EXP_64", "as EXP", near, exp, HALF, tuple(range(10)), "float64"),
         Fit("EXPM1_64", "as EXPM1", near, expm1, HALF, tuple(range(10)), "float64"),
         Fit("EXP2_64", "as EXP2", two, exp2, half, tuple(range(12)), "float64"),
+        odd("SINH_64", "as SINH", mp.sinh, (0, 1), 7, "float64"),
     ]
 
 
@@ -183,6 +184,8 @@ def logarithm_fits() -> list[Fit]:
     two, by_two = tail(log2, [(1, 1)], 1), relative(1, log2)
     wide = of_square(lambda s: ratio(s) / s / LN2)
     double = of_square(tail(ratio, [(1, 2)], 3))
+    first = 2 / LN2
+    rest = of_square(tail(lambda s: ratio(s) / LN2, [(1, first), (3, first / 3)], 5))
     return [
         Fit(
             "LOG",
@@ -213,6 +216,15 @@ def logarithm_fits() -> list[Fit]:
             tuple(range(7)),
             "float64",
         ),
+        Fit(
+            "LOG2_REST",
+            "log2((1+s)/(1-s)) without its first two terms, / s**5 in s**2, for float64's powers",
+            rest,
+            lambda z: z * z / first,
+            RATIO,
+            tuple(range(7)),
+            "float64",
+        ),
     ]
 
 
@@ -225,10 +237,14 @@ def trigonometric_fits() -> list[Fit]:
         Fit(
             "COS", "(cos(r) - 1 + r**2/2) / r**4 in r**2, |r| <= pi/4", near, weight, EIGHTH, tuple(range(3))
         ),
+        odd("SIN_64", "as SIN", mp.sin, EIGHTH, 6, "float64"),
+        Fit("COS_64", "as COS", near, weight, EIGHTH, tuple(range(6)), "float64"),
         odd("WIDE_SIN", "as SIN, for quotients in float64", mp.sin, EIGHTH, 4, "float64"),
         Fit("WIDE_COS", "as COS, for quotients in float64", near, weight, EIGHTH, tuple(range(4)), "float64"),
         odd("ATAN", "(atan(x) - x) / x**3 in x**2, |x| <= 1/2", mp.atan, (0, 0.25), 6),
         odd("ASIN", "(asin(x) - x) / x**3 in x**2, |x| <= 1/2", mp.asin, (0, 0.25), 5),
+        odd("ATAN_64", "as ATAN", mp.atan, (0, 0.25), 12, "float64"),
+        odd("ASIN_64", "as ASIN", mp.asin, (0, 0.25), 13, "float64"),
     ]
 
 
@@ -244,6 +260,16 @@ def error_fits() -> list[Fit]:
             mp.erfc,
             (1, 4),
             tuple(range(6)),
+        ),
+        Fit("ERF_64", "as ERF", small, weight, (0, 1), tuple(range(12)), "float64"),
+        Fit(
+            "ERFC_64",
+            "log(1 - erf(3/2 + t)), t in -1/2..9/2",
+            lambda t: mp.log(mp.erfc(t + 1.5)),
+            lambda t: mp.erfc(t + 1.5),
+            (-0.5, 4.5),
+            tuple(range(18)),
+            "float64",
         ),
     ]
 

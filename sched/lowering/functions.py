@@ -11,8 +11,6 @@ from loopwright.sched.lowering import vectormath
 
 # Functions that round nothing: one instruction each.
 EXACT = ("abs", "floor", "ceil", "round", "trunc")
-# Those of float64 that are neither ours nor TVM's to compile: the C library's, by name.
-LIBRARY = ("sinh",)
 INTRINSICS = {"pow": "power"}
 
 Hold = Callable[[Any], Any]
@@ -34,8 +32,6 @@ def call(fn: str, args: Sequence[Any], dtype: str, hold: Hold) -> Any:
         return expanded
     if fn.startswith("fast_"):  # there is no other form
         return call(fn.removeprefix("fast_"), args, dtype, hold)
-    if fn in LIBRARY:
-        return tirx.call_pure_extern(dtype, fn, *args)
     return getattr(tirx, INTRINSICS.get(fn, fn))(*args)
 
 

@@ -19,6 +19,7 @@ from loopwright.sched.lowering.vectormath import (
     inverse,
     logarithm,
     power,
+    power_double,
     trigonometric,
 )
 from loopwright.sched.lowering.vectormath.value import Hold, Value, given, write
@@ -28,20 +29,22 @@ Function = Callable[..., Value]
 PRODUCTS = power.PRODUCTS
 BOTH: dict[str, Function] = {
     "exp": exponential.exp, "exp2": exponential.exp2, "expm1": exponential.expm1, "sigmoid": exponential.sigmoid,
-    "tanh": exponential.tanh, "cosh": exponential.cosh,
+    "tanh": exponential.tanh, "sinh": exponential.sinh, "cosh": exponential.cosh, "erf": error.erf,
     "log": logarithm.log, "log2": logarithm.log2, "log10": logarithm.log10, "log1p": logarithm.log1p,
-    "rsqrt": power.rsqrt,
+    "asin": inverse.asin, "acos": inverse.acos, "atan": inverse.atan, "rsqrt": power.rsqrt,
 }  # fmt: skip
 SINGLE: dict[str, Function] = {
-    "sinh": exponential.sinh, "erf": error.erf, "pow": power.pow,
-    "sin": trigonometric.sin, "cos": trigonometric.cos, "tan": trigonometric.tan,
-    "asin": inverse.asin, "acos": inverse.acos, "atan": inverse.atan,
-}  # fmt: skip
+    "pow": power.pow,
+    "sin": trigonometric.sin,
+    "cos": trigonometric.cos,
+    "tan": trigonometric.tan,
+}
+DOUBLE: dict[str, Function] = {"pow": power_double.pow}  # fmt: skip
 FAST: dict[str, Function] = {
     f"fast_{f.__name__}": f
     for f in (fast.exp, fast.exp2, fast.log, fast.log2, fast.sigmoid, fast.pow, fast.sin, fast.cos)
 }
-FUNCTIONS: dict[str, dict[str, Function]] = {"float32": BOTH | SINGLE | FAST, "float64": BOTH}
+FUNCTIONS: dict[str, dict[str, Function]] = {"float32": BOTH | SINGLE | FAST, "float64": BOTH | DOUBLE}
 
 
 def expand(fn: str, args: Sequence[Any], dtype: str, hold: Hold) -> Any | None:

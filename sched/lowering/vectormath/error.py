@@ -1,6 +1,8 @@
-"""erf of float32: up to 1 a polynomial, above 1 - exp(polynomial), which needs few digits where erf is nearly 1."""
+"""erf: up to 1 a polynomial, above 1 - exp(polynomial), which needs few digits where erf is nearly 1."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from loopwright.sched.lowering.vectormath import coefficients as c
 from loopwright.sched.lowering.vectormath.exponential import small_exp
@@ -8,8 +10,31 @@ from loopwright.sched.lowering.vectormath.formats import at_most, magnitude, sig
 from loopwright.sched.lowering.vectormath.value import Value, polynomial, select
 
 
+@dataclass(frozen=True)
+class Constants:
+    """What depends on the format.
+
+    Attributes:
+        most: erf of this and more is 1.
+        middle: what is taken from an argument of the second polynomial.
+    """
+
+    most: float
+    middle: float
+    erf: tuple[float, ...]
+    erfc: tuple[float, ...]
+
+
+CONSTANTS = {
+    "float32": Constants(4.0, 0.0, c.ERF, c.ERFC),
+    "float64": Constants(6.0, 1.5, c.ERF_64, c.ERFC_64),
+}
+
+
 def erf(x: Value) -> Value:
     """The error function."""
+    constants = CONSTANTS[x.dtype]
     a, z = magnitude(x), x * x
-    large = 1 - small_exp(polynomial(at_most(a, 4.0), c.ERFC))
-    return select(a < 1, x + x * polynomial(z, c.ERF), with_sign(large, sign_bit(x)))
+    t = at_most(a, constants.most)
+    large = 1 - small_exp(polynomial(t - constants.middle if constants.middle else t, constants.erfc))
+    return select(a < 1, x + x * polynomial(z, constants.erf), with_sign(large, sign_bit(x)))

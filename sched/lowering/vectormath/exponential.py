@@ -42,12 +42,14 @@ class Constants:
     exp: tuple[float, ...]
     expm1: tuple[float, ...]
     exp2: tuple[float, ...]
+    sinh: tuple[float, ...]
 
 
 CONSTANTS = {
-    "float32": Constants((0.693359375, -2.12194440054690583e-4), -105.0, 88.8, -18.0, c.EXP, c.EXPM1, c.EXP2),
+    "float32": Constants((0.693359375, -2.12194440054690583e-4), -105.0, 88.8, -18.0,
+                         c.EXP, c.EXPM1, c.EXP2, c.SINH),
     "float64": Constants((6.93147180369123816e-1, 1.90821492927058770e-10), -746.0, 709.9, -40.0,
-                         c.EXP_64, c.EXPM1_64, c.EXP2_64),
+                         c.EXP_64, c.EXPM1_64, c.EXP2_64, c.SINH_64),
 }  # fmt: skip
 LOG2_E = 1 / math.log(2)
 
@@ -114,10 +116,11 @@ def cosh(x: Value) -> Value:
 
 
 def sinh(x: Value) -> Value:
-    """(exp(x) - exp(-x)) / 2, or a polynomial; for float32."""
+    """(exp(x) - exp(-x)) / 2, or a polynomial."""
     a, z = magnitude(x), x * x
     half = _half_exp(a)
-    return select(a < 1, x + x * (z * polynomial(z, c.SINH)), with_sign(half - 0.25 / half, sign_bit(x)))
+    small = x + x * (z * polynomial(z, CONSTANTS[x.dtype].sinh))
+    return select(a < 1, small, with_sign(half - 0.25 / half, sign_bit(x)))
 
 
 def small_exp(x: Value) -> Value:

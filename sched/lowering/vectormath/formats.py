@@ -85,6 +85,11 @@ def scaled(x: Value, biased: Value) -> Value:
     return x * power_of_two(half) * power_of_two(biased - half)
 
 
+def upper(x: Value) -> Value:
+    """The first half of the digits of a float64, so that the product of two such is exact."""
+    return ((x.as_bits("uint64") >> 27) << 27).as_bits("float64")
+
+
 def magnitude(x: Value) -> Value:
     """``|x|``."""
     f = format_of(x)

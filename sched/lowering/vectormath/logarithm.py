@@ -26,19 +26,19 @@ LOG10_2 = {
 
 def log(x: Value) -> Value:
     """The natural logarithm."""
-    return _special(x, _sum(*_parts(x)))
+    return _special(x, _sum(*parts(x)))
 
 
 def log2(x: Value) -> Value:
     """The logarithm to base 2: ``log2(1 + f)`` is ``f`` plus half of it, about."""
-    k, f = _parts(x)
+    k, f = parts(x)
     rest = f * polynomial(f, c.LOG2) if x.dtype == "float32" else f * (LOG2_E - 1) + _tail(f) * LOG2_E
     return _special(x, (k + f) + rest)
 
 
 def log10(x: Value) -> Value:
     """The logarithm to base 10: ``log10(1 + f)`` is half of ``f``, which is exact, less a little."""
-    k, f = _parts(x)
+    k, f = parts(x)
     two, two_low = LOG10_2[x.dtype]
     rest = f * (LOG10_E - 0.5) + (_tail(f) * LOG10_E + k * two_low)
     return _special(x, (k * two + f * 0.5) + rest)
@@ -54,7 +54,7 @@ def log1p(x: Value) -> Value:
     return select(tiny, x, _special(u, _sum(k, f), x))
 
 
-def _parts(x: Value) -> tuple[Value, Value]:
+def parts(x: Value) -> tuple[Value, Value]:
     """``k`` and ``f``; numbers too small to have all digits are multiplied first."""
     form = format_of(x)
     small, more = x < form.normal, form.mantissa + 2

@@ -1,0 +1,95 @@
+"""pow of float64.
+
+The result is ``2**(y * log2(x))``, and its relative error the absolute one of an exponent up to 1074: so the logarithm and
+the product are needed to 2**-64. They are sums of two numbers, the first of so few digits that products of two such are
+exact, with fused multiply-add and without (Dekker 1971).
+"""
+
+from __future__ import annotations
+
+import math
+
+from loopwright.sched.lowering.vectormath import coefficients as c
+from loopwright.sched.lowering.vectormath.formats import (
+    at_least,
+    at_most,
+    format_of,
+    magnitude,
+    scaled,
+    upper,
+    whole,
+    with_sign,
+)
+from loopwright.sched.lowering.vectormath.logarithm import parts
+from loopwright.sched.lowering.vectormath.value import Value, polynomial, select
+
+# 2 / log(2) and a third of it, each 26 digits and the rest.
+FIRST = (2.885390043258667, 3.851925982253235e-08)
+SECOND = (0.9617966860532761, 7.872699542894897e-09)
+# Every power of a number but 1 to this is 0 or infinite.
+MOST = 2.0**65
+# Exponents of more are no less infinite; the second part of one that is not is far below 1.
+BEYOND = 1100.0
+WHOLE = 2.0**52  # from here on floats are whole numbers
+
+
+def pow(x: Value, y: Value) -> Value:
+    """x to the power y, with C99's values at 0, infinities and NaN."""
+    a = magnitude(x)
+    high, low = _product(at_most(at_least(y, -MOST), MOST), *_log2(a))
+    high, low = at_most(at_least(high, -BEYOND), BEYOND), at_most(at_least(low, -1.0), 1.0)
+    n, biased = whole(high, 2 * format_of(x).bias)
+    r = (high - n) + low
+    value = scaled(r * polynomial(r, c.EXP2_64) + 1, biased)
+    zero, infinite = a.equals(0), a.equals(math.inf)
+    end = select((zero & (y < 0)) | (infinite & (y > 0)), y.like(math.inf), 0.0)
+    return _special(x, y, select(zero | infinite, end, value))
+
+
+def _special(x: Value, y: Value, value: Value) -> Value:
+    """The power of ``|x|`` given its sign, and what NaN and 1 make of it."""
+    a, b = magnitude(x), at_most(magnitude(y), 2 * WHOLE)
+    small = b < WHOLE
+    moved = select(small, b + WHOLE, b)  # its last digit is that of the units
+    fraction = small & (moved - WHOLE).differs(b)
+    odd = select(fraction, 0.0, moved).as_bits("uint64") << 63
+    value = with_sign(value, odd & x.as_bits("uint64"))
+    value = select((x < 0) & (a < math.inf) & fraction, math.nan, value)
+    value = select(x.differs(x) | y.differs(y), math.nan, value)
+    return select(y.equals(0) | x.equals(1), 1.0, value)
+
+
+def _log2(a: Value) -> tuple[Value, Value]:
+    """log2 of a positive number: the first two terms of the series in ``s = f / (2 + f)`` in two parts, the others in one."""
+    k, f = parts(a)
+    s, s_low = _ratio(f)
+    square = s * s
+    z = upper(square)
+    z_low = (square - z) + s_low * (s + s + s_low)
+    nearest = z + z_low
+    rest = nearest * polynomial(nearest, c.LOG2_REST) + SECOND[1]
+    term = z * SECOND[0]
+    others = (z * rest + z_low * (rest + SECOND[0])) + FIRST[1]
+    sum_high = upper((term + others) + FIRST[0])
+    sum_low = ((FIRST[0] - sum_high) + term) + others
+    high = s * sum_high
+    low = s * sum_low + s_low * (sum_high + sum_low)
+    total = k + high
+    return total, (high - (total - k)) + low
+
+
+def _ratio(f: Value) -> tuple[Value, Value]:
+    """f / (f + 2)."""
+    below = f + 2
+    lost = f - (below - 2)
+    inverse = 1 / below
+    high = upper(f * inverse)
+    below_high = upper(below)
+    remainder = (f - high * below_high) - high * ((below - below_high) + lost)
+    return high, remainder * inverse
+
+
+def _product(y: Value, x: Value, x_low: Value) -> tuple[Value, Value]:
+    """y * (x + x_low)."""
+    y_high, x_high = upper(y), upper(x)
+    return y_high * x_high, y_high * ((x - x_high) + x_low) + (y - y_high) * (x + x_low)
