@@ -61,6 +61,10 @@ PREFETCH, FOR_READING = "llvm.prefetch", tuple(tirx.const(n, "int32") for n in (
 CLOCK = "llvm.readcyclecounter" if platform.machine() in ("x86_64", "AMD64") else "llvm.readsteadycounter"
 
 
+# TVM has no minima of bools.
+OF_BOOLS = {"min": tirx.And, "max": tirx.Or}
+
+
 def emit(program: stmt.Program) -> PrimFunc:
     """The PrimFunc of a program: parameters are the inputs, then the outputs, aligned to their elements only.
 
@@ -335,6 +339,8 @@ class _Emitter:
             a, b = tirx.Cast("int8", a), tirx.Cast("int8", b)
         if e.op == "pow":
             return functions.power(a, b, _computed(e.dtype), self.hold)
+        if e.op in OF_BOOLS and e.dtype == "bool":
+            return OF_BOOLS[e.op](a, b)
         integer = dtypes.is_integer(e.dtype)
         if e.op in ("min", "max") and dtypes.is_float(e.dtype):
             return floats.extreme(

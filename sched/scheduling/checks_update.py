@@ -5,7 +5,7 @@ from __future__ import annotations
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.scheduling.address import shown
 from loopwright.sched.scheduling.checks import PAST
-from loopwright.sched.scheduling.nest import Nests, StageNest
+from loopwright.sched.scheduling.nest import Loop, Nests, StageNest
 from loopwright.sched.scheduling.order import commutes, conflict, settled, written_order
 
 AS_ITS_BASE = "and writes into the buffer of its definition; name that one"
@@ -41,11 +41,35 @@ def check_update_kinds(where: str, nest: StageNest) -> None:
             instead = (
                 f"Choose one of {', '.join(own)}" if own else "There are no loops but those of the domain"
             )
+            if commutes(nest.stage):
+                instead = f"rfactor({nest.name + '.' + shown(loop.name)!r}) first gives each of them elements of its own"
             raise ScheduleError(
                 f"{where}: the iterations of {nest.name}.{shown(loop.name)} depend on each other, so it cannot be "
                 f"{PAST[loop.kind]}:\n{why}.\n{instead}"
             )
         outside.append(loop.name)
+
+
+def check_accumulates(where: str, nest: StageNest) -> None:
+    """Partial results of an update can be kept apart only if it accumulates: they are combined in the end."""
+    if not commutes(nest.stage):
+        label = nest.stage.label
+        raise ScheduleError(
+            f"{where}: {nest.name} is an update, and its iterations go on from one another, in the order written;\n"
+            f"only one that combines {label}[at] with a value, by + - * min max & | ^, and reads nothing more of {label}, "
+            "has partial results"
+        )
+
+
+def check_of_domain(where: str, nest: StageNest, loop: Loop) -> None:
+    """Only a loop of an update's domain can be taken out of it; its own axes are independent as it is."""
+    if not loop.reduce:
+        domain = [f"{nest.name}.{shown(other.name)}" for other in nest.loops if other.reduce]
+        instead = f"choose one of {', '.join(domain)}" if domain else f"{nest.name} has no domain"
+        raise ScheduleError(
+            f"{where}: {nest.name}.{shown(loop.name)} is no loop of the domain, its iterations are independent as they are; "
+            f"{instead}"
+        )
 
 
 def check_not_update(where: str, nest: StageNest, why: str | None = None) -> None:

@@ -54,25 +54,61 @@ def factored(stage: Stage, relations: Relations, loop: str, name: str) -> Factor
     """The two stages for taking the reduction loop ``loop`` out of ``stage``; the new one is called ``name``."""
     reduce = stage.reduce
     assert reduce is not None
+    taken = taken_out(stage, relations, loop)
+    found = tuple(substitute(value, taken.values) for value in reduce.values)
+    if taken.inside is not None:
+        pairs = zip(found, identities(reduce), strict=True)
+        found = tuple(Select(taken.inside, term, nothing, nothing.dtype) for term, nothing in pairs)
+    partial = _partial(name, (*taken.axes, taken.factor), reduce, found, taken.left)
+    final = _final(stage, partial, taken.factor)
+    return Factored(partial, taken.kept, final, tuple(r for r in taken.kept if r in taken.spatial))
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A stage's loops without one that is taken out of a reduction, or of an update's domain.
+
+    Attributes:
+        factor: the loop as an axis.
+        axes: copies of the stage's own.
+        left: what is reduced, or run through, beside it.
+        values: what the stage's axes are in terms of all these.
+        inside: the condition under which they are inside their ranges; None if they always are.
+        kept: the splits and fusions that go on.
+        spatial: of all relations, those among loops of the own axes.
+    """
+
+    factor: Axis
+    axes: tuple[Axis, ...]
+    left: tuple[Axis, ...]
+    values: dict[Axis, Expr]
+    inside: Expr | None
+    kept: Relations
+    spatial: frozenset[Split | Fuse]
+
+
+def taken_out(stage: Stage, relations: Relations, loop: str) -> Taken:
+    """What becomes of a stage's axes and relations where ``loop`` is an axis of its own."""
     tree = _Tree(stage, relations)
     gone = set(tree.sources(loop))
     dissolved = [r for r in relations if gone & tree.used_by(r) and (gone | {loop}) & tree.made_by(r)]
-    fresh: dict[Axis, Expr] = {axis: Axis(axis.name, axis.extent) for axis in stage.axes}
+    fresh = {axis: Axis(axis.name, axis.extent) for axis in stage.axes}
     factor = Axis(loop, tree.length[loop])
-    left = [axis.name for axis in reduce.axes if axis.name not in gone | {loop}]
+    left = [axis.name for axis in stage.reduce_axes if axis.name not in gone | {loop}]
     left += [part for r in dissolved for part in sorted(tree.made_by(r) - gone - {loop})]
     inner = {axis: Axis(axis, tree.length[axis], True) for axis in left}
     values, inside = tree.values(dissolved, {**inner, loop: factor})
-    terms = {axis: values[axis.name] for axis in reduce.axes}
-    found = tuple(substitute(value, {**fresh, **terms}) for value in reduce.values)
-    if inside is not None:
-        pairs = zip(found, identities(reduce), strict=True)
-        found = tuple(Select(inside, term, nothing, nothing.dtype) for term, nothing in pairs)
-    axes = (*(a for a in fresh.values() if isinstance(a, Axis)), factor)
-    partial = _partial(name, axes, reduce, found, tuple(inner.values()))
-    own = tree.spatial()
+    terms = {axis: values[axis.name] for axis in stage.reduce_axes}
     kept = tuple(r for r in relations if r not in dissolved)
-    return Factored(partial, kept, _final(stage, partial, factor), tuple(r for r in kept if r in own))
+    return Taken(
+        factor,
+        tuple(fresh.values()),
+        tuple(inner.values()),
+        {**fresh, **terms},
+        inside,
+        kept,
+        frozenset(tree.spatial()),
+    )
 
 
 def _partial(

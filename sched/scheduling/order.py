@@ -48,21 +48,25 @@ def settled(nest: StageNest, loops: Iterable[str]) -> frozenset[Axis]:
     return frozenset(axis for axis in nest.stage.reduce_axes if outside.issuperset(leaves(nest, axis.name)))
 
 
-@lru_cache(maxsize=4096)
 def commutes(stage: Stage) -> bool:
     """Whether an update only combines old elements with values, by an operation that any order suits."""
+    return accumulates(stage) is not None
+
+
+@lru_cache(maxsize=4096)
+def accumulates(stage: Stage) -> tuple[str, Expr] | None:
+    """The operation by which an update combines old elements with values, in any order, and the values; None if it does not."""
     update, body = stage.updating, stage.body
     assert update is not None
     if len(stage.bodies) > 1 or not isinstance(body, Binary) or body.op not in (*COMMUTING, "sub"):
-        return False
+        return None
     sides = [(body.a, body.b)] if body.op == "sub" else [(body.a, body.b), (body.b, body.a)]
     rest = [*update.at, *([] if update.where is None else [update.where])]
-    return any(
-        isinstance(old, Load)
-        and _same_point(stage, old)
-        and not any(load.tensor is update.base for e in (*rest, value) for load in loads(e))
-        for old, value in sides
-    )
+    for old, value in sides:
+        mine = isinstance(old, Load) and _same_point(stage, old)
+        if mine and not any(load.tensor is update.base for e in (*rest, value) for load in loads(e)):
+            return body.op, value
+    return None
 
 
 @lru_cache(maxsize=4096)

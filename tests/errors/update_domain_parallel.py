@@ -1,7 +1,7 @@
 # ScheduleError
 # parallel hist.u0.y: the iterations of hist.u0.y depend on each other, so it cannot be parallel:
 # two iterations of y may write the same element hist[img[y, x]].
-# There are no loops but those of the domain
+# rfactor('hist.u0.y') first gives each of them elements of its own
 
 from tests.sched.recurrences import histogram
 

@@ -1,6 +1,7 @@
 # ScheduleError
-# rfactor hist.u0.y: hist.u0 is an update, and its iterations go on from one another, in the order written
+# rfactor s.u0.t: s.u0 is an update, and its iterations go on from one another, in the order written;
+# only one that combines s[at] with a value, by + - * min max & | ^, and reads nothing more of s, has partial results
 
-from tests.sched.recurrences import histogram
+from tests.sched.recurrences import cumsum
 
-histogram(7, 9, 5).schedule().rfactor("hist.u0.y")
+cumsum(4, 8, 1).schedule().rfactor("s.u0.t")

@@ -274,6 +274,24 @@ def test_lesson_18_a_histogram_in_parallel() -> None:
     same(work, np.bincount(image.ravel(), minlength=256), image, schedule=schedule)
 
 
+def test_lesson_18_a_histogram_factored() -> None:
+    """The same by a directive."""
+
+    @lw.operator
+    def counted(H: int, W: int) -> Any:
+        image = lw.input("image", (H, W), "uint8")
+        x, y = lw.reduce_axis("x", W), lw.reduce_axis("y", H)
+        hist = lw.compute("hist", (256,), lambda b: lw.const(0, "int32"))
+        return hist.update(lambda old: old + 1, at=lw.cast("int32", image[y, x]), over=(y, x))
+
+    image = np.random.default_rng(5).integers(0, 256, (9, 40), np.uint8)
+    work = counted(9, 40)
+    schedule = (
+        work.schedule().rfactor("hist.u0.y", name="part").parallel("part.u0.y").vectorize("hist.u0.b", 8)
+    )
+    same(work, np.bincount(image.ravel(), minlength=256), image, schedule=schedule)
+
+
 # --- TVM's tutorial on scans ---------------------------------------------------------------------------------------
 
 

@@ -9,12 +9,10 @@ from loopwright.sched.scheduling import checks, checks_rewrite
 from loopwright.sched.scheduling.address import find_loop, find_stage
 from loopwright.sched.scheduling.checks_order import check_commutes
 from loopwright.sched.scheduling.checks_place import check_places
-from loopwright.sched.scheduling.checks_update import check_not_update
+from loopwright.sched.scheduling.directives.slices import moved_along, slices_of
 from loopwright.sched.scheduling.factoring import decomposed, factored
 from loopwright.sched.scheduling.nest import Loop, Nests, Place, StageNest
 from loopwright.sched.scheduling.placement import all_reads, reads
-
-ORDERED = "and its iterations go on from one another, in the order written"
 
 
 def rfactor(nests: Nests, loop: str, name: str | None = None) -> Nests:
@@ -40,10 +38,31 @@ def rfactor(nests: Nests, loop: str, name: str | None = None) -> Nests:
         for i in 1024:
             for ki in 8:
                 s[i] += s_rf[i, ki]
+
+    Of an update that accumulates, such as a histogram, each iteration has a slice of its own: the new stage's first dimension.
+
+    Before::
+
+        for to in 8:
+            for ti in 1000:
+                hist[x[to*1000 + ti]] += 1
+
+    After ``rfactor("hist.u0.to")``::
+
+        for to in 8:
+            for b in 256:
+                hist_rf[to, b] = 0
+        for to in 8:
+            for ti in 1000:
+                hist_rf[to, x[to*1000 + ti]] += 1
+        for b in 256:
+            for to in 8:
+                hist[b] += hist_rf[to, b]
     """
     where = f"rfactor {loop}"
     nest, old = find_loop(nests, loop, where)
-    check_not_update(where, nest, ORDERED)
+    if nest.stage.updating is not None:
+        return slices_of(where, nests, nest, old, name)
     checks_rewrite.check_of_reduction(where, nest, old)
     checks.check_serial(where, nest, old)
     check_commutes(where, nest)
@@ -63,10 +82,7 @@ def rfactor(nests: Nests, loop: str, name: str | None = None) -> Nests:
         if other is nest:
             stages |= {name: partial, nest.name: final}
         elif _serves_reduction(nests, other, nest):
-            home = other.stored
-            if home is not None and home.stage == nest.name:
-                home = replace(home, stage=name)
-            stages[other.name] = other.with_(place=replace(other.place, stage=name), stored=home)
+            stages[other.name] = moved_along(other, nest.name, name)
         else:
             stages[other.name] = other
     result = replace(nests, stages=stages)
