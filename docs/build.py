@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from loopwright.ops.catalog import families
+from loopwright.ops.catalog import arguments_text, families
 from loopwright.sched.scheduling.directives import DIRECTIVES
 from loopwright.sched.scheduling.methods import DirectiveMethods
 
@@ -88,22 +88,13 @@ def _family(function: Callable[..., Any]) -> str:
 def section(name: str, function: Callable[..., Any]) -> str:
     """One directive: its signature, what it does, its arguments."""
     method = getattr(DirectiveMethods, name)
-    lines = [f"### {name}\n", f"```python\n{name}{_signature(method)}\n```\n"]
+    parameters = list(inspect.signature(method).parameters.values())[1:]
+    lines = [f"### {name}\n", f"```python\n{name}({arguments_text(parameters)})\n```\n"]
     lines += _markdown(inspect.getdoc(function) or "")
     arguments = (inspect.getdoc(method) or "").partition("Args:\n")[2]
     if arguments:
         lines += ["", *_arguments(arguments)]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
-
-
-def _signature(method: Callable[..., Any]) -> str:
-    """A signature with names and defaults only."""
-    shown = []
-    for parameter in list(inspect.signature(method).parameters.values())[1:]:
-        star = {parameter.VAR_KEYWORD: "**", parameter.VAR_POSITIONAL: "*"}.get(parameter.kind, "")
-        default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"
-        shown.append(f"{star}{parameter.name}{default}")
-    return f"({', '.join(shown)})"
 
 
 def _markdown(text: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language import mathfns
-from loopwright.sched.language.builders import max
+from loopwright.sched.language.builders import max, min
 from loopwright.sched.language.expr import Expr
 from loopwright.sched.reference.numbers import Array
 
@@ -23,6 +23,8 @@ ELEMENTS: dict[str, Callable[[Expr], Expr]] = {
     "gelu": lambda x: x * 0.5 * (mathfns.erf(x * SQRT_HALF) + 1.0),
     "gelu_tanh": lambda x: x * 0.5 * (mathfns.tanh((x + x * x * x * GELU_TANH[1]) * GELU_TANH[0]) + 1.0),
     "silu": lambda x: x * mathfns.sigmoid(x),
+    "mish": lambda x: x * mathfns.tanh(max(x, 0) + mathfns.log1p(mathfns.exp(-mathfns.abs(x)))),
+    "hardswish": lambda x: x * min(max(x + 3, 0), 6) / 6,
     "sigmoid": mathfns.sigmoid,
     "tanh": mathfns.tanh,
 }
@@ -55,6 +57,12 @@ def activate_numpy(name: str, x: Array) -> Array:
             return x
         case "silu":
             x /= 1 + np.exp(-x)
+            return x
+        case "mish":
+            x *= np.tanh(np.logaddexp(x, x.dtype.type(0)))
+            return x
+        case "hardswish":
+            x *= np.clip(x + 3, 0, 6) / 6
             return x
         case "sigmoid":
             return 1 / (1 + np.exp(-x))

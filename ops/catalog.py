@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from loopwright.sched.language.operator import Operator
@@ -79,14 +80,24 @@ def entry(operator: Operator) -> Entry:
     text = re.sub(r":\w+:`~?([\w.]*\.)?(\w+)`", r"``\2``", inspect.getdoc(operator) or "")
     first = " ".join(text.partition("\n\n")[0].split())
     return Entry(
-        operator, f"{operator.name}({_arguments(operator)})", first.replace("``", "").rstrip("."), text
+        operator,
+        f"{operator.name}({arguments_text(operator.signature.parameters.values())})",
+        first.replace("``", "").rstrip("."),
+        text,
     )
 
 
-def _arguments(operator: Operator) -> str:
+def arguments_text(parameters: Iterable[inspect.Parameter]) -> str:
+    """Parameters as a reader writes them: names and defaults, without types.
+
+    >>> arguments_text(inspect.signature(lambda x, *, axis=1: x).parameters.values())
+    'x, axis=1'
+    """
     shown = []
-    for parameter in operator.signature.parameters.values():
-        star = {parameter.VAR_KEYWORD: "**", parameter.VAR_POSITIONAL: "*"}.get(parameter.kind, "")
+    for parameter in parameters:
+        star = ""
+        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+            star = "**" if parameter.kind is parameter.VAR_KEYWORD else "*"
         default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"
         shown.append(f"{star}{parameter.name}{default}")
     return ", ".join(shown)

@@ -1,46 +1,16 @@
-"""Elementwise operators on matrices. A tensor of more dimensions is a matrix of the same elements."""
+"""Activations of arrays of any shape."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from loopwright.ops.activation import activate, activate_numpy
+from loopwright.ops.broadcast import Shape, checked
 from loopwright.sched.dtypes import accumulator
 from loopwright.sched.language.builders import cast, compute, input
-from loopwright.sched.language.expr import Expr
 from loopwright.sched.language.operator import operator
 from loopwright.sched.language.stage import Stage
 from loopwright.sched.reference.numbers import Array
-
-
-@operator(numpy=np.add)
-def add(M: int, N: int, dtype: str = "float32") -> Stage:
-    """``C[i, j] = A[i, j] + B[i, j]``.
-
-    Inputs: ``A`` and ``B`` of (M, N). Output: stage ``C`` of (M, N), axes ``i``, ``j``.
-    """
-    A, B = input("A", (M, N), dtype), input("B", (M, N), dtype)
-    return compute("C", (M, N), lambda i, j: A[i, j] + B[i, j])
-
-
-@operator(numpy=np.multiply)
-def multiply(M: int, N: int, dtype: str = "float32") -> Stage:
-    """``C[i, j] = A[i, j] * B[i, j]``.
-
-    Inputs: ``A`` and ``B`` of (M, N). Output: stage ``C`` of (M, N), axes ``i``, ``j``.
-    """
-    A, B = input("A", (M, N), dtype), input("B", (M, N), dtype)
-    return compute("C", (M, N), lambda i, j: A[i, j] * B[i, j])
-
-
-@operator(numpy=np.add)
-def bias_add(M: int, N: int, dtype: str = "float32") -> Stage:
-    """``C[i, j] = A[i, j] + bias[j]``.
-
-    Inputs: ``A`` of (M, N), ``bias`` of (N,). Output: stage ``C`` of (M, N), axes ``i``, ``j``.
-    """
-    A, bias = input("A", (M, N), dtype), input("bias", (N,), dtype)
-    return compute("C", (M, N), lambda i, j: A[i, j] + bias[j])
 
 
 def activation_numpy(x: Array, *, kind: str, dtype: str) -> Array:
@@ -48,25 +18,25 @@ def activation_numpy(x: Array, *, kind: str, dtype: str) -> Array:
     return activate_numpy(kind, x.astype(accumulator(dtype))).astype(dtype, copy=False)
 
 
-def _activated(kind: str, x: Expr, where: str) -> Expr:
-    """The activation of an element, computed in float32 at least."""
-    return cast(x.dtype, activate(kind, cast(accumulator(x.dtype), x), where))
+def _activated(where: str, kind: str, shape: Shape, dtype: str) -> Stage:
+    """The activation of every element, computed in float32 at least."""
+    X, wide = input("X", shape, dtype), accumulator(dtype)
+    return compute("Y", shape, lambda *axes: cast(dtype, activate(kind, cast(wide, X[axes]), where)))
 
 
 @operator(numpy=activation_numpy)
-def activation(M: int, N: int, kind: str = "relu", dtype: str = "float32") -> Stage:
-    """``Y[i, j] = kind(X[i, j])``, where ``kind`` is one of those of :func:`loopwright.ops.dense`.
+def activation(X: Shape, kind: str = "relu", dtype: str = "float32") -> Stage:
+    """``Y = kind(x)``, of each element x of X, where ``kind`` is one of those of ``dense``.
 
-    Input: ``X`` of (M, N), of a float dtype. Output: stage ``Y`` of (M, N), axes ``i``, ``j``. float16 is computed in
-    float32.
+    Input: ``X`` of any shape, of a float dtype. Output: stage ``Y`` of that shape, axes ``i0``, ``i1`` and so on. float16 is
+    computed in float32.
 
     >>> import numpy as np
     >>> from loopwright import ops
-    >>> ops.activation(M=1, N=3, kind="relu").reference(np.array([[-1, 0, 2]], "f"))
+    >>> ops.activation(X=(1, 3), kind="relu").reference(np.array([[-1, 0, 2]], "f"))
     array([[0., 0., 2.]], dtype=float32)
     """
-    X = input("X", (M, N), dtype)
-    return compute("Y", (M, N), lambda i, j: _activated(kind, X[i, j], "activation"))
+    return _activated("activation", kind, X, dtype)
 
 
 def relu_numpy(x: Array) -> Array:
@@ -75,13 +45,13 @@ def relu_numpy(x: Array) -> Array:
 
 
 @operator(numpy=relu_numpy)
-def relu(M: int, N: int, dtype: str = "float32") -> Stage:
-    """``Y[i, j] = max(X[i, j], 0)``.
+def relu(X: Shape, dtype: str = "float32") -> Stage:
+    """``Y = max(x, 0)``, of each element x of X.
 
-    Input: ``X`` of (M, N). Output: stage ``Y`` of (M, N), axes ``i``, ``j``.
+    Input: ``X`` of any shape, of numbers. Output: stage ``Y`` of that shape, axes ``i0``, ``i1`` and so on.
     """
-    X = input("X", (M, N), dtype)
-    return compute("Y", (M, N), lambda i, j: activate("relu", X[i, j], "relu"))
+    x = input("X", X, checked("relu", "numbers", dtype))
+    return compute("Y", x.shape, lambda *axes: activate("relu", x[axes], "relu"))
 
 
 def gelu_numpy(x: Array, *, approximate: bool, dtype: str) -> Array:
@@ -90,12 +60,73 @@ def gelu_numpy(x: Array, *, approximate: bool, dtype: str) -> Array:
 
 
 @operator(numpy=gelu_numpy)
-def gelu(M: int, N: int, approximate: bool = False, dtype: str = "float32") -> Stage:
-    """``Y = X / 2 * (1 + erf(X / sqrt(2)))``, or its usual approximation by tanh.
+def gelu(X: Shape, approximate: bool = False, dtype: str = "float32") -> Stage:
+    """``Y = x / 2 * (1 + erf(x / sqrt(2))), or its usual approximation by tanh``, of each element x of X.
 
-    Input: ``X`` of (M, N), of a float dtype. Output: stage ``Y`` of (M, N), axes ``i``, ``j``. float16 is computed in
-    float32. Source: Hendrycks and Gimpel, "Gaussian Error Linear Units", arXiv:1606.08415.
+    Input: ``X`` of any shape, of a float dtype. Output: stage ``Y`` of that shape, axes ``i0``, ``i1`` and so on. float16 is
+    computed in float32. Source: Hendrycks and Gimpel, "Gaussian Error Linear Units",
+    arXiv:1606.08415.
     """
-    X = input("X", (M, N), dtype)
-    kind = "gelu_tanh" if approximate else "gelu"
-    return compute("Y", (M, N), lambda i, j: _activated(kind, X[i, j], "gelu"))
+    return _activated("gelu", "gelu_tanh" if approximate else "gelu", X, dtype)
+
+
+def silu_numpy(x: Array, *, dtype: str) -> Array:
+    """What :func:`silu` computes."""
+    return activation_numpy(x, kind="silu", dtype=dtype)
+
+
+@operator(numpy=silu_numpy)
+def silu(X: Shape, dtype: str = "float32") -> Stage:
+    """``Y = x / (1 + exp(-x))``, of each element x of X.
+
+    Input: ``X`` of any shape, of a float dtype. Output: stage ``Y`` of that shape, axes ``i0``, ``i1`` and so on. float16 is
+    computed in float32. Also known as swish. Source: Ramachandran, Zoph and Le,
+    "Searching for Activation Functions", arXiv:1710.05941.
+    """
+    return _activated("silu", "silu", X, dtype)
+
+
+def mish_numpy(x: Array, *, dtype: str) -> Array:
+    """What :func:`mish` computes."""
+    return activation_numpy(x, kind="mish", dtype=dtype)
+
+
+@operator(numpy=mish_numpy)
+def mish(X: Shape, dtype: str = "float32") -> Stage:
+    """``Y = x * tanh(log(1 + exp(x)))``, of each element x of X.
+
+    Input: ``X`` of any shape, of a float dtype. Output: stage ``Y`` of that shape, axes ``i0``, ``i1`` and so on. float16 is
+    computed in float32. Source: Misra, "Mish", arXiv:1908.08681.
+    """
+    return _activated("mish", "mish", X, dtype)
+
+
+def hardswish_numpy(x: Array, *, dtype: str) -> Array:
+    """What :func:`hardswish` computes."""
+    return activation_numpy(x, kind="hardswish", dtype=dtype)
+
+
+@operator(numpy=hardswish_numpy)
+def hardswish(X: Shape, dtype: str = "float32") -> Stage:
+    """``Y = x * min(max(x + 3, 0), 6) / 6``, of each element x of X.
+
+    Input: ``X`` of any shape, of a float dtype. Output: stage ``Y`` of that shape, axes ``i0``, ``i1`` and so on. float16 is
+    computed in float32. Source: Howard et al., "Searching for MobileNetV3",
+    arXiv:1905.02244.
+    """
+    return _activated("hardswish", "hardswish", X, dtype)
+
+
+def sigmoid_numpy(x: Array, *, dtype: str) -> Array:
+    """What :func:`sigmoid` computes."""
+    return activation_numpy(x, kind="sigmoid", dtype=dtype)
+
+
+@operator(numpy=sigmoid_numpy)
+def sigmoid(X: Shape, dtype: str = "float32") -> Stage:
+    """``Y = 1 / (1 + exp(-x))``, of each element x of X.
+
+    Input: ``X`` of any shape, of a float dtype. Output: stage ``Y`` of that shape, axes ``i0``, ``i1`` and so on. float16 is
+    computed in float32.
+    """
+    return _activated("sigmoid", "sigmoid", X, dtype)

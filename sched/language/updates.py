@@ -112,7 +112,8 @@ def make_update(
     domain = _domain(over, what)
     if at is None:
         # How long an axis is, its place in ``at`` will say; until then it is as long as the longest dimension.
-        probes = tuple(Axis(name, max(map(most, base.shape), default=1)) for name in _parameters(fn, what))
+        names = _parameters(fn, what, len(base.shape))
+        probes = tuple(Axis(name, max(map(most, base.shape), default=1)) for name in names)
         target, value = _pair(fn(*probes), what)
         element = _element(base, target, what)
     else:
@@ -161,13 +162,15 @@ def _domain(over: Axis | Iterable[Axis], what: str) -> tuple[Axis, ...]:
     return axes
 
 
-def _parameters(fn: Callable[..., Any], what: str) -> list[str]:
-    """The names of a function's parameters that have no default."""
+def _parameters(fn: Callable[..., Any], what: str, dims: int | None = None) -> list[str]:
+    """The names of a function's parameters that have no default; of ``*axes``, where it may be, one for each dimension."""
     if not callable(fn):
         raise DefinitionError(
             f"{what}: its first argument is a function, such as lambda i: (i, value), not {fn!r}"
         )
     parameters = list(inspect.signature(fn).parameters.values())
+    if dims is not None and len(parameters) == 1 and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL:
+        return [f"i{dim}" for dim in range(dims)]
     needed = [p for p in parameters if p.default is p.empty]
     if any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in needed):
         raise DefinitionError(f"{what}: the function names its axes one by one, such as lambda y, x: ...")

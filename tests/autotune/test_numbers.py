@@ -26,7 +26,7 @@ def test_what_is_found_at_numbers_serves_all_sizes(tmp_path: Path) -> None:
 
 
 def test_numbers_are_asked_for() -> None:
-    work = ops.relu(M=lw.size("M"), N=32)
+    work = ops.relu(X=(lw.size("M"), 32))
     with pytest.raises(lw.TuneError, match='at={"M": 512}'):
         lw.tune(work, target="cpu", trials=1)
     with pytest.raises(lw.TuneError, match="has no size 'N'"):

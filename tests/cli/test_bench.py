@@ -96,7 +96,7 @@ def test_errors_of_a_measuring_process_keep_their_class() -> None:
 
 
 def test_a_comparison_end_to_end() -> None:
-    item = Item(ops.add(M=64, N=64), ("ops.add", "M=64", "N=64"))
+    item = Item(ops.add(A=(64, 64), B=(64, 64)), ("ops.add", "A=(64,64)", "B=(64,64)"))
     found = next(compare([item], Target.parse("cpu"), rounds=2, burst=0.001))
     assert set(found.rounds) == {"default", "numpy"}
     assert np.isfinite(found.ratios("numpy", "default")).all()

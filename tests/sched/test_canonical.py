@@ -51,7 +51,10 @@ GOLDEN = {
         lambda: ops.row_max(M=3, N=7, dtype="uint8"),
         "e430f72c0c75063bc2cdbf104240079253a3c41438689b0ee0abfcc2b79e8728",
     ),
-    "add": (lambda: ops.add(M=1, N=1), "26311eef06ef832e944b9cbcebafdfc8462482c83f7bd676f99b45cc67ee78df"),
+    "add": (
+        lambda: ops.add(A=(1, 1), B=(1, 1)),
+        "26311eef06ef832e944b9cbcebafdfc8462482c83f7bd676f99b45cc67ee78df",
+    ),
 }
 
 
