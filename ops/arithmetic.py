@@ -8,7 +8,7 @@ from loopwright.ops.broadcast import Shape, binary, broadcast, checked, element,
 from loopwright.sched import dtypes
 from loopwright.sched.language import builders, mathfns, numeric
 from loopwright.sched.language.builders import compute, const, input, reduce_axis
-from loopwright.sched.language.expr import Expr, cast, select
+from loopwright.sched.language.expr import Axis, Expr, cast, select
 from loopwright.sched.language.operator import operator
 from loopwright.sched.language.stage import Input, Part, Stage
 from loopwright.sched.language.updates import update
@@ -146,7 +146,7 @@ def divmod(A: Shape, B: Shape, dtype: str = "int32") -> tuple[Part, ...]:
     checked("divmod", "numbers", dtype)
     a, b = input("A", A, dtype), input("B", B, dtype)
 
-    def both(*axes: Expr) -> tuple[Expr, Expr]:
+    def both(*axes: Axis) -> tuple[Expr, Expr]:
         pair = element(a, axes), element(b, axes)
         return _quotient(*pair), _remainder(*pair)
 

@@ -8,9 +8,10 @@ from typing import Any
 from loopwright.sched.dtypes import is_float, is_integer
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language.builders import compute, input
-from loopwright.sched.language.expr import Expr, Extent
+from loopwright.sched.language.expr import Axis, Expr, Extent
+from loopwright.sched.language.extents import same
 from loopwright.sched.language.operator import Operator
-from loopwright.sched.language.stage import Stage
+from loopwright.sched.language.stage import Stage, Tensor
 
 Shape = tuple[int, ...]
 # What an operator takes -> how its docstring says it, and which dtypes these are.
@@ -36,9 +37,9 @@ def broadcast(where: str, *shapes: Sequence[Extent]) -> tuple[Extent, ...]:
     whole: list[Extent] = [1] * max(map(len, shapes), default=0)
     for shape in shapes:
         for place, extent in enumerate(shape, len(whole) - len(shape)):
-            if whole[place] == 1:
+            if same(whole[place], 1):
                 whole[place] = extent
-            elif extent != 1 and extent != whole[place]:
+            elif not same(extent, 1) and not same(extent, whole[place]):
                 shown = " and ".join(str(tuple(each)) for each in shapes)
                 raise DefinitionError(
                     f"{where}: shapes {shown} do not broadcast: {whole[place]} and {extent} meet, and neither is 1"
@@ -46,13 +47,15 @@ def broadcast(where: str, *shapes: Sequence[Extent]) -> tuple[Extent, ...]:
     return tuple(whole)
 
 
-def element(tensor: Any, axes: Sequence[Expr]) -> Expr:
+def element(tensor: Tensor, axes: Sequence[Axis]) -> Expr:
     """What a tensor contributes to the element at ``axes`` of a shape it was broadcast to."""
     last = axes[len(axes) - len(tensor.shape) :]
-    found: Expr = tensor[
-        tuple(0 if extent == 1 else axis for extent, axis in zip(tensor.shape, last, strict=True))
+    return tensor[
+        tuple(
+            0 if same(extent, 1) and not same(axis.extent, 1) else axis
+            for extent, axis in zip(tensor.shape, last, strict=True)
+        )
     ]
-    return found
 
 
 def checked(where: str, takes: str, dtype: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from loopwright.ops.broadcast import Shape, binary, broadcast, checked, element, unary
 from loopwright.sched.language import fixedpoint, mathfns, numeric
 from loopwright.sched.language.builders import compute, const, input
-from loopwright.sched.language.expr import Expr, cast, select
+from loopwright.sched.language.expr import Axis, Expr, cast, select
 from loopwright.sched.language.extern import extern
 from loopwright.sched.language.operator import operator
 from loopwright.sched.language.stage import Part, Stage
@@ -78,7 +78,7 @@ def modf(X: Shape, dtype: str = "float32") -> tuple[Part, ...]:
     """
     x = input("X", X, checked("modf", "floats", dtype))
 
-    def both(*axes: Expr) -> tuple[Expr, Expr]:
+    def both(*axes: Axis) -> tuple[Expr, Expr]:
         whole = mathfns.trunc(x[axes])
         fraction = select(numeric.isinf(whole), const(0, dtype), x[axes] - whole)
         return numeric.copysign(fraction, x[axes]), whole
@@ -131,7 +131,7 @@ def frexp(X: Shape, dtype: str = "float32") -> tuple[Part, ...]:
     x = input("X", X, checked("frexp", "C floats", dtype))
     exponent = extern(f"ilogb{_SUFFIX[dtype]}", takes=(dtype,), returns="int32", numpy=_exponent_numpy)
 
-    def both(*axes: Expr) -> tuple[Expr, Expr]:
+    def both(*axes: Axis) -> tuple[Expr, Expr]:
         value = x[axes]
         plain = numeric.isfinite(value) & (value != 0)
         power = select(plain, exponent(select(plain, value, const(1, dtype))) + 1, 0)

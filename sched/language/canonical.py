@@ -283,10 +283,7 @@ def workload_to_json(work: Workload) -> dict[str, Any]:
     linked = libraries(work)
     return {
         "name": work.name,
-        "args": {
-            k: v if isinstance(v, (int, float, str, bool)) or v is None else _argument(v)
-            for k, v in work.args.items()
-        },
+        "args": {name: _argument(value) for name, value in work.args.items()},
         "inputs": [input_to_json(t, _own_name) for t in work.inputs],
         "stages": [stage_to_json(stage, _own_name) for stage in work.stages],
         "outputs": [output_to_json(output, _own_name) for output in work.outputs],
@@ -294,8 +291,17 @@ def workload_to_json(work: Workload) -> dict[str, Any]:
     }
 
 
-def _argument(value: Any) -> str:
+def _argument(value: Any) -> Any:
+    """An argument as JSON-able data: plain values and tuples of them as they are, anything else as text."""
+    if isinstance(value, (tuple, list)):
+        return [_argument(item) for item in value]
+    if isinstance(value, (int, float, str, bool)) or value is None:
+        return value
     return str(value) if isinstance(value, Expr) else repr(value)
+
+
+def _argument_from_json(data: Any) -> Any:
+    return tuple(map(_argument_from_json, data)) if isinstance(data, list) else data
 
 
 def input_to_json(tensor: Input, name: Namer) -> list[Any]:
@@ -326,7 +332,8 @@ def _workload(data: dict[str, Any]) -> Workload:
         tensors[stage["name"]] = stage_from_json(stage, tensors)
     outputs = [_output_from_json(output, tensors) for output in data["outputs"]]
     remember(data.get("libraries", {}))
-    return Workload(data["name"], data["args"], inputs, outputs)
+    args = {name: _argument_from_json(value) for name, value in data["args"].items()}
+    return Workload(data["name"], args, inputs, outputs)
 
 
 def _positions(work: Workload) -> tuple[dict[int, str], list[Input]]:

@@ -138,8 +138,7 @@ class Workload:
         return canonical.workload_from_json(data)
 
     def __str__(self) -> str:
-        args = ", ".join(f"{k}={v!r}" if isinstance(v, str) else f"{k}={v}" for k, v in self.args.items())
-        return f"{self.name}({args})"
+        return f"{self.name}({', '.join(f'{name}={_shown(value)}' for name, value in self.args.items())})"
 
     def __repr__(self) -> str:
         return (
@@ -183,3 +182,11 @@ def used_inputs(stages: Iterable[Stage]) -> list[Input]:
             if isinstance(tensor, Input) and not any(tensor is other for other in found):
                 found.append(tensor)
     return found
+
+
+def _shown(value: Any) -> str:
+    """An argument as the user wrote it; a size by its name, also inside a shape."""
+    if isinstance(value, tuple):
+        inside = ", ".join(map(_shown, value))
+        return f"({inside},)" if len(value) == 1 else f"({inside})"
+    return repr(value) if isinstance(value, str) else str(value)
