@@ -22,7 +22,7 @@ from operator import and_
 from loopwright.sched import dtypes
 from loopwright.sched.errors import DefinitionError, ExpressionTypeError
 from loopwright.sched.language.expr import Expr, ExprLike, Extent, binary, cast, constant, select, wrap
-from loopwright.sched.language.extents import minus, plus, same, shape_text, surely
+from loopwright.sched.language.extents import minus, node, plus, same, shape_text, smaller, surely
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.language.polynomial import at_most
 from loopwright.sched.language.stage import Tensor
@@ -309,9 +309,7 @@ def _mirror(twice: int) -> Map:
 
     def inward(index: Expr, first: Extent, last: Extent) -> Expr:
         if isinstance(first, Expr) or isinstance(last, Expr):
-            raise DefinitionError(
-                f"the index `{index}` is mirrored at an end that only a call knows; repeat_edge is possible"
-            )
+            return _mirrored(index, first, last, twice)
         if first == last:
             return constant(first, index.dtype)
         period = 2 * (last - first + twice)
@@ -327,6 +325,44 @@ def _mirror(twice: int) -> Map:
         return index
 
     return inward
+
+
+def _mirrored(index: Expr, first: Extent, last: Extent, twice: int) -> Expr:
+    """An index turned over at bounds that a call decides, which may be nearer to each other than the index is to them.
+
+    Sizes may be as large as half an int32: so a sum of two that is not known to be one is not formed, and ``min(i, last) -
+    max(i - last - 1, 0)`` stands for ``min(i, 2 * last + 1 - i)``.
+    """
+    length = plus(minus(last, first), twice)
+    # Twice the largest size is one more than an int32 has, and no index of 32 bits gets there.
+    half = smaller(length, dtypes.limits("int32")[1] // 2) if index.dtype == "int32" else length
+    period = binary("add", _like(length, index), _like(half, index))
+    if not at_most(1, length):  # of a single element
+        period = binary("max", period, 1)
+    if index_range(index) is None:
+        index = _plus(binary("mod", _plus(index, minus(0, first)), period), first)
+    else:
+        # Turned over at one end first: what comes to the period is not negative then.
+        if not isinstance(first, Expr):
+            if not at_most(first, index):
+                index = binary("max", index, binary("sub", 2 * first - twice, index))
+        elif not at_most(first, index):
+            below = binary("sub", minus(first, twice), index)
+            index = binary("add", binary("max", index, _like(first, index)), binary("max", below, 0))
+        if not at_most(index, plus(last, length)):
+            index = _plus(binary("mod", _plus(index, minus(0, first)), period), first)
+    if at_most(index, last):
+        return index
+    above = _plus(index, minus(0, plus(last, twice)))
+    return binary("sub", binary("min", index, _like(last, index)), binary("max", above, 0))
+
+
+def _like(extent: Extent, index: Expr) -> Expr:
+    return cast(index.dtype, node(extent))
+
+
+def _plus(index: Expr, distance: Extent) -> Expr:
+    return index if surely(distance, 0) else binary("add", index, _like(distance, index))
 
 
 def _shifted(index: Expr, distance: Extent) -> Expr:

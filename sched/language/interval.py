@@ -84,8 +84,9 @@ def _binary_range(expr: Binary, of_axis: Callable[[Axis], Range | None] | None) 
         case "floordiv" if b[0] == b[1] and b[0] != 0:
             ends = [x // b[0] for x in a]
             return (min(ends), max(ends))
-        case "mod" if b[0] == b[1] and b[0] > 0:
-            return a if a[0] >= 0 and a[1] < b[0] else (0, b[0] - 1)
+        case "mod" if b[0] > 0:
+            most = min(a[1], b[1] - 1) if a[0] >= 0 else b[1] - 1
+            return a if a[0] >= 0 and a[1] < b[0] else (0, most)
     return None
 
 

@@ -251,7 +251,9 @@ class Proof:
                 return lows, [top.scaled(Fraction(1, divisor))], False, True
             case Binary(op="min" | "max") if exact(e.a) and exact(e.b):
                 both = [polynomial(e.a), polynomial(e.b)]
-                return both, both, e.op == "min", e.op == "max"
+                if e.op == "min":
+                    return both, both + _half(both, up=False), True, False
+                return both + _half(both, up=True), both, False, True
             case Binary(op="mod"):
                 divisor_range = polynomial(e.b) + constant(-1)
                 if self.not_negative(divisor_range, steps):
@@ -295,6 +297,17 @@ class Branches:
 
     options: list[Polynomial]
     every: bool
+
+
+def _half(both: list[Polynomial], up: bool) -> list[Polynomial]:
+    """Half of the sum of two integers, if that is a number, rounded: the lesser is no more than that, the greater no less.
+
+    So it is where they turn an index over at an end, as ``i`` and ``-1 - i`` do.
+    """
+    total = both[0] + both[1]
+    if set(total.terms) - {()}:
+        return []
+    return [constant((int(total.constant) + up) // 2)]
 
 
 def _with(p: Polynomial, key: Hashable, value: Polynomial) -> Polynomial:

@@ -1,9 +1,10 @@
 """Decisions by assumption: what a loop comes to where its iterations are like those in its middle.
 
-Where only a call knows how long a loop is, no number says where its steady state ends. But an iteration can tell whether
-it is in it: in the middle of a row ``min(x + 1, n - 1)`` is ``x + 1``, and that is so while ``x + 1 <= n - 1``.
-:class:`Assumed` decides as in the middle, and keeps account of what it has taken for granted. What is
-inside the loop takes all its values: so an assumption speaks of the worst of them.
+Where only a call knows how long a loop is, no number says where its steady state ends. But in the middle of a row
+``min(x + 1, n - 1)`` is ``x + 1``, and that is so while ``x + 1 <= n - 1``: an iteration can tell whether it is in the
+steady state, and a call can tell where it ends, at ``n - 1``. :class:`Assumed` decides as in the middle, and keeps account
+of what it has taken for granted. What is inside the loop takes all its values: so an assumption speaks of the worst
+of them.
 """
 
 from __future__ import annotations
@@ -11,8 +12,16 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from functools import reduce
 
-from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Size, walk
-from loopwright.sched.language.extents import node
+from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Extent, Size, is_size, walk
+from loopwright.sched.language.extents import (
+    floor_divided,
+    larger,
+    minus as less,
+    node,
+    normal,
+    plus,
+    smaller,
+)
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.lowering.affine import ZERO, Linear, linear, minus
 from loopwright.sched.lowering.decide import Region, Values
@@ -26,20 +35,47 @@ class Assumed(Region):
 
     Attributes:
         inner: the variables of the loops inside.
+        of: the variable of the loop whose steady state is looked for: only what bounds it is assumed. None: whatever
+            an iteration can be asked.
         least: forms that are assumed not to be negative, by their terms: of each the strongest.
         narrowing: whether more may be assumed.
     """
 
-    def __init__(self, inner: Iterable[Axis] = (), values: Values | None = None) -> None:
+    def __init__(
+        self, inner: Iterable[Axis] = (), values: Values | None = None, of: Axis | None = None
+    ) -> None:
         super().__init__(values=values)
-        self.inner = {id(axis) for axis in inner}
+        self.inner, self.of = {id(axis) for axis in inner}, of
         self.least: dict[Hashable, Linear] = {}
 
     def over(self, values: Values) -> Assumed:
         """The same assumptions, with values for variables; nothing more is assumed."""
-        other = Assumed(values=values)
+        other = Assumed(values=values, of=self.of)
         other.inner, other.least = self.inner, self.least
         return other
+
+    def from_start(self) -> Assumed:
+        """The assumptions that hold from an iteration on, to the end of the loop."""
+        other = self.over({})
+        other.least = {key: form for key, form in self.least.items() if self._step_of(form) > 0}
+        return other
+
+    @property
+    def steady(self) -> tuple[Extent, Extent]:
+        """The first iteration in which all that was assumed holds, and the one after the last: ``first <= stop``.
+
+        Both are inside the loop, however short it is: a call in which nothing is steady has all before, or all after.
+        """
+        assert self.of is not None
+        first, stop, length = 0, self.of.extent, self.of.extent
+        for form in self.least.values():
+            step, rest = self._step_of(form), self._rest(form)
+            if step > 0:  # step * var + rest >= 0
+                first = larger(first, less(0, floor_divided(rest, step)))
+            else:
+                stop = smaller(stop, plus(floor_divided(rest, -step), 1))
+        first = smaller(first, length)
+        return first, larger(first, stop)
 
     @property
     def condition(self) -> Expr | None:
@@ -80,6 +116,8 @@ class Assumed(Region):
             isinstance(e, Axis) for term, _ in worst.terms.values() for e in walk(term)
         ):
             return worst is not None and not worst.terms and worst.const >= 0
+        if self.of is not None and not self._bounds(worst):
+            return False
         key = frozenset((key, coefficient) for key, (_, coefficient) in worst.terms.items())
         if self.narrowing and (key not in self.least or worst.const < self.least[key].const):
             self.least[key] = worst
@@ -97,6 +135,19 @@ class Assumed(Region):
             else:
                 worst = worst.add(Linear({key: (term, 1)}, 0), coefficient)
         return worst
+
+    def _step_of(self, form: Linear) -> int:
+        return next((c for term, c in form.terms.values() if term is self.of), 0)
+
+    def _rest(self, form: Linear) -> Extent:
+        """A form without the loop's variable."""
+        rest = Linear({k: v for k, v in form.terms.items() if v[0] is not self.of}, form.const)
+        return normal(rest.expr())
+
+    def _bounds(self, form: Linear) -> bool:
+        """Whether a form says where the loop's steady state begins or ends, to one who knows the sizes."""
+        others = (term for term, _ in form.terms.values() if term is not self.of)
+        return bool(self._step_of(form)) and all(map(is_size, others))
 
 
 def _middle(form: Linear) -> int | None:

@@ -257,17 +257,21 @@ def _unconverted(e: Expr) -> Expr | None:
     return None
 
 
-def is_exact(expr: Expr) -> bool:
-    """Whether an expression has integers only that depend on no data and cannot overflow: what it means to mathematics."""
-    for e in walk(expr):
-        if isinstance(e, (Axis, Size)) or (isinstance(e, Const) and dtypes.is_integer(e.dtype)):
-            continue
-        if not isinstance(e, (Binary, Cast)) or not dtypes.is_integer(e.dtype):
-            return False
-        span, (low, high) = index_range(e), dtypes.limits(e.dtype)
+def is_exact(expr: Expr, whole: bool = True) -> bool:
+    """Whether an expression has integers only that depend on no data and cannot overflow: what it means to mathematics.
+
+    Sums and products that overflow come right again if the sum they are part of does not: so only the ``whole`` must fit.
+    """
+    if isinstance(expr, (Axis, Size)) or (isinstance(expr, Const) and dtypes.is_integer(expr.dtype)):
+        return True
+    if not isinstance(expr, (Binary, Cast)) or not dtypes.is_integer(expr.dtype):
+        return False
+    if whole:
+        span, (low, high) = index_range(expr), dtypes.limits(expr.dtype)
         if span is None or span[0] < low or span[1] > high:
             return False
-    return True
+    ring = isinstance(expr, Binary) and expr.op in ("add", "sub", "mul")
+    return all(is_exact(child, not ring) for child in children(expr))
 
 
 def is_question(e: Expr) -> bool:

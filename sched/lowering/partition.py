@@ -4,7 +4,8 @@ A clamp such as ``max(x - 1, 0)`` is needed in the first iteration of a loop ove
 the iterations before the steady state, the steady state, in which everything is decided, and the iterations after it. It
 goes from the outside in: where a whole tile is known to be inside, nothing in it asks; in the tiles at the edges the inner
 loops are divided in turn. A parallel loop stays whole: it asks once in each iteration, and does the steady state if it
-can. So does a loop that was fused, for each of the loops it was fused from, and one whose end only a call knows.
+can. So does a loop that was fused, for each of the loops it was fused from. Where only a call knows how long a loop is, the
+call computes where its steady state begins and ends (:mod:`loopwright.sched.lowering.assume`).
 
 Only what is asked in innermost loops counts. A question that is asked around a whole loop costs nothing, and dividing for
 its sake would only make code. How much code may be made is bounded (:data:`ROOM`).
@@ -17,7 +18,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Extent, walk
-from loopwright.sched.language.extents import known
+from loopwright.sched.language.extents import known, minus, node, surely
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.lowering.affine import number, plus
 from loopwright.sched.lowering.assume import Assumed
@@ -87,8 +88,8 @@ class _Partition:
 
     def _loop(self, s: For) -> Stmt:
         """What comes before the steady state, the steady state, and what comes after it."""
-        if isinstance(s.extent, Expr):  # where it ends, only the call knows
-            return replace(s, body=self.statement(s.body) if s.part == "tail" else self._assumed(s.body))
+        if isinstance(s.extent, Expr):
+            return replace(s, body=self.statement(s.body)) if s.part == "tail" else self._open_loop(s)
         region = _steady(s.var, s.body, counts=True)
         ranges = _ranges(region, s.extent)
         pieces = [_piece(s, *piece) for piece in ranges] if len(ranges) > 1 else []
@@ -99,6 +100,24 @@ class _Partition:
         again = _is_nothing(pieces[order[0]])
         done = {n: self._part(pieces[n], ranges[n], again and n != order[0]) for n in order}
         return seq(*(done[n] for n in sorted(done)))
+
+    def _open_loop(self, s: For) -> Stmt:
+        """A loop that ends where only the call knows: a call finds where its steady state is, or an iteration asks."""
+        assumed = _assumptions(s.body, s.var)
+        if not assumed.least:
+            return replace(s, body=self._assumed(s.body))
+        (first, stop), rest = assumed.steady, assumed.from_start()
+        before = Axis(s.var.name, first, s.var.reduce)
+        head = _folded(s.body, {s.var: before}, EDGE)
+        steady, tail = _folded(s.body, {}, "", assumed.over({})), _folded(s.body, {}, EDGE, rest)
+        if not self._affords([head, steady, tail], s.body):
+            return replace(s, body=self._assumed(s.body))
+        middle = self._assumed(steady)
+        return seq(
+            _run(s, before, self.statement(head), EDGE),
+            _from(s, first, stop, middle, ""),
+            _from(s, stop, s.extent, self.statement(tail), EDGE),
+        )
 
     def _part(self, piece: Stmt, of: Piece, again: bool) -> Stmt:
         """A piece of a loop with the loops in it divided, but not it itself, unless ``again``."""
@@ -146,9 +165,7 @@ class _Partition:
 
     def _assumed(self, body: Stmt) -> Stmt:
         """A body that asks whether all in it is as in the middle of the loops around it."""
-        loops = [s.var for s in walk_statements(body) if isinstance(s, (For, Let))]
-        assumed = Assumed(loops)
-        _narrow(assumed, body, False, not _loops(body, WRITTEN_OUT))
+        assumed = _assumptions(body)
         if assumed.condition is None:
             return self.statement(body)
         steady, edge = _folded(body, {}, "", assumed.over({})), _folded(body, {}, EDGE)
@@ -190,6 +207,14 @@ def _steady(var: Axis, body: Stmt, counts: bool) -> Region:
         key: term for key, term in region.open.items() if not any(id(e) in inner for e in walk(term))
     }
     return region
+
+
+def _assumptions(body: Stmt, of: Axis | None = None) -> Assumed:
+    """What makes the body of a loop as it is in the middle; ``of``: of this loop, wherever in the body it is asked."""
+    loops = [s.var for s in walk_statements(body) if isinstance(s, (For, Let))]
+    assumed = Assumed(loops, of=of)
+    _narrow(assumed, body, of is not None, not _loops(body, WRITTEN_OUT))
+    return assumed
 
 
 def _ranges(region: Region, extent: int) -> list[Piece]:
@@ -276,6 +301,19 @@ def _piece(s: For, first: int, stop: int, part: str) -> Stmt:
         if _is_nothing(body)
         else replace(s, var=var, extent=var.extent, body=body, part=s.part or part)
     )
+
+
+def _run(s: For, var: Axis, body: Stmt, part: str) -> Stmt:
+    """A loop with another variable, which runs over another range."""
+    if surely(var.extent, 0) or _is_nothing(body):
+        return NOTHING
+    return replace(s, var=var, extent=var.extent, body=body, part=s.part or part)
+
+
+def _from(s: For, first: Extent, stop: Extent, body: Stmt, part: str) -> Stmt:
+    """A loop over ``first .. stop - 1`` only, which the call knows."""
+    var = Axis(s.var.name, minus(stop, first), s.var.reduce)
+    return _run(s, var, NOTHING if _is_nothing(body) else Let(s.var, plus(var, node(first)), body), part)
 
 
 def _folded(s: Stmt, values: Values, part: str, like: Region = ANYWHERE) -> Stmt:

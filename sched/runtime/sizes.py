@@ -76,7 +76,7 @@ def from_arrays(dim: Dim, where: Mapping[tuple[Any, ...], tuple[int, int]]) -> F
         return lambda arrays: fixed
     if dim[0] == "size":
         position, axis = where[dim]
-        return lambda arrays: arrays[position].shape[axis]  # type: ignore[no-any-return]
+        return lambda arrays: arrays[position].shape[axis]
     a, b, operation = from_arrays(dim[1], where), from_arrays(dim[2], where), OPERATIONS[dim[0]]
     return lambda arrays: operation(a(arrays), b(arrays))
 
