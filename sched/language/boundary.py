@@ -335,7 +335,7 @@ def _mirrored(index: Expr, first: Extent, last: Extent, twice: int) -> Expr:
     """
     length = plus(minus(last, first), twice)
     # Twice the largest size is one more than an int32 has, and no index of 32 bits gets there.
-    half = smaller(length, dtypes.limits("int32")[1] // 2) if index.dtype == "int32" else length
+    half = smaller(length, int(dtypes.limits("int32")[1]) // 2) if index.dtype == "int32" else length
     period = binary("add", _like(length, index), _like(half, index))
     if not at_most(1, length):  # of a single element
         period = binary("max", period, 1)

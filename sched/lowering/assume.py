@@ -12,16 +12,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from functools import reduce
 
+from loopwright.sched.language import extents
 from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Extent, Size, is_size, walk
-from loopwright.sched.language.extents import (
-    floor_divided,
-    larger,
-    minus as less,
-    node,
-    normal,
-    plus,
-    smaller,
-)
+from loopwright.sched.language.extents import node
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.lowering.affine import ZERO, Linear, linear, minus
 from loopwright.sched.lowering.decide import Region, Values
@@ -67,15 +60,17 @@ class Assumed(Region):
         Both are inside the loop, however short it is: a call in which nothing is steady has all before, or all after.
         """
         assert self.of is not None
-        first, stop, length = 0, self.of.extent, self.of.extent
+        length = self.of.extent
+        first: Extent = 0
+        stop = length
         for form in self.least.values():
             step, rest = self._step_of(form), self._rest(form)
             if step > 0:  # step * var + rest >= 0
-                first = larger(first, less(0, floor_divided(rest, step)))
+                first = extents.larger(first, extents.minus(0, extents.floor_divided(rest, step)))
             else:
-                stop = smaller(stop, plus(floor_divided(rest, -step), 1))
-        first = smaller(first, length)
-        return first, larger(first, stop)
+                stop = extents.smaller(stop, extents.plus(extents.floor_divided(rest, -step), 1))
+        first = extents.smaller(first, length)
+        return first, extents.larger(first, stop)
 
     @property
     def condition(self) -> Expr | None:
@@ -142,7 +137,7 @@ class Assumed(Region):
     def _rest(self, form: Linear) -> Extent:
         """A form without the loop's variable."""
         rest = Linear({k: v for k, v in form.terms.items() if v[0] is not self.of}, form.const)
-        return normal(rest.expr())
+        return extents.normal(rest.expr())
 
     def _bounds(self, form: Linear) -> bool:
         """Whether a form says where the loop's steady state begins or ends, to one who knows the sizes."""
