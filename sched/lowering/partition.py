@@ -23,6 +23,7 @@ from loopwright.sched.language.interval import index_range
 from loopwright.sched.lowering.affine import number, plus
 from loopwright.sched.lowering.assume import Assumed
 from loopwright.sched.lowering.decide import Region, Values, questions
+from loopwright.sched.lowering.masking import masked
 from loopwright.sched.lowering.stmt import (
     Alloc,
     Bind,
@@ -73,7 +74,7 @@ class _Partition:
                 return seq(*(self.statement(part) for part in s.body))
             case If():
                 otherwise = None if s.otherwise is None else self.statement(s.otherwise)
-                return If(s.cond, self.statement(s.then), otherwise)
+                return replace(s, then=self.statement(s.then), otherwise=otherwise)
             case Let():
                 return self._asked(s.var, s.body, lambda body: Let(s.var, s.value, body))
             case For(kind="parallel"):
@@ -128,7 +129,7 @@ class _Partition:
 
     @staticmethod
     def _lanes(s: For) -> Stmt:
-        """A vectorized loop. A condition would undo it: so where one holds for some lanes, they are a shorter vector."""
+        """A vectorized loop. A condition would undo it: lanes for which one holds are a shorter vector; else it is a mask."""
         if isinstance(s.extent, Expr) or not any(isinstance(inner, If) for inner in walk_statements(s.body)):
             return s
         region = _steady(s.var, s.body, counts=True)
@@ -137,7 +138,8 @@ class _Partition:
         for first, stop in pairwise(ends):
             while first < stop:
                 lanes = 1 << ((stop - first).bit_length() - 1)
-                pieces.append(_piece(s, first, first + lanes, ""))
+                piece = _piece(s, first, first + lanes, "")
+                pieces.append(masked(piece) if isinstance(piece, For) else piece)
                 first += lanes
         return seq(*pieces)
 
@@ -160,7 +162,7 @@ class _Partition:
         )
         inside = Binary("ge", var, number(region.low), "bool") if region.low else above
         if len(edges) == 2:
-            return around(If(Binary("and", inside, above, "bool"), steady, If(below, *edges)))
+            return around(If(Binary("and", inside, above, "bool"), steady, If(below, edges[0], edges[1])))
         return around(If(inside, steady, edges[0]))
 
     def _assumed(self, body: Stmt) -> Stmt:
@@ -361,7 +363,7 @@ def _folded_if(s: If, cond: Expr, values: Values, part: str, like: Region) -> St
     return (
         NOTHING
         if _is_nothing(then) and (otherwise is None or _is_nothing(otherwise))
-        else If(cond, then, otherwise)
+        else replace(s, cond=cond, then=then, otherwise=otherwise)
     )
 
 

@@ -145,11 +145,13 @@ class Alloc(Stmt):
 
 @dataclass(frozen=True, eq=False)
 class If(Stmt):
-    """A condition outside the innermost loops: ``then`` is the steady state, ``otherwise`` the tail (or None)."""
+    """A condition outside the innermost loops: ``then`` is the steady state, ``otherwise`` the tail (or None). ``where``: it is
+    the user's, on the points of an update."""
 
     cond: Expr
     then: Stmt
     otherwise: Stmt | None
+    where: bool = False
 
 
 @dataclass(frozen=True, eq=False)

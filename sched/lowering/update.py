@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def updated(builder: Builder, frame: Frame) -> Stmt:
     """Store an update's value where it belongs; a point outside the stage, or outside ``where``, is skipped."""
     definition = frame.definition
-    conditions = [] if definition.where is None else [definition.where]
+    conditions: list[Expr] = []
     for index, size in zip(definition.at, definition.stage.shape, strict=True):
         conditions += inside(index, size)
     point = tuple(
@@ -43,6 +43,8 @@ def updated(builder: Builder, frame: Frame) -> Stmt:
     statement = seq(*binds, *stores)
     for condition in reversed(conditions):
         statement = If(builder.value(condition, frame), statement, None)
+    if definition.where is not None:
+        statement = If(builder.value(definition.where, frame), statement, None, where=True)
     return statement
 
 
