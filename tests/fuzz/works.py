@@ -13,6 +13,7 @@ from loopwright.sched.language.stage import Tensor
 from loopwright.sched.language.workload import Workload
 from tests.fuzz.intrinsics import AXPY_DTYPES, PAIRS
 from tests.fuzz.open_works import OpenDraw
+from tests.fuzz.routines import MOST_RANK, turned
 from tests.fuzz.updates import Updates
 
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 20, 24, 31, 33)
@@ -46,7 +47,7 @@ class _Draw(Updates):
     def outputs(self) -> tuple[Any, ...]:
         """Draw all stages; return those that a kernel must store."""
         kinds = [self.pointwise] * 4 + [self.reduction] * 4 + [self.stencil] * 2
-        kinds += [self.updated] * 2 + [self.tuples, self.pairs]
+        kinds += [self.updated] * 2 + [self.tuples, self.pairs, self.routine]
         if self.rng.random() < TENSOR:
             self.add(self.rng.choice((self.product, self.product, self.scaled)), self.pointwise)
         for _ in range(self.rng.randint(0 if self.stages else 1, 4 - len(self.stages))):
@@ -115,6 +116,11 @@ class _Draw(Updates):
             return self.finish(total, axes)
 
         return lw.compute(name, tuple(shape), self.function(len(shape), value))
+
+    def routine(self, name: str) -> Any:
+        """What a C function makes of a whole array."""
+        source = self.source()
+        return turned(name, source) if source.ndim <= MOST_RANK else self.pointwise(name)
 
     def outside(self, source: Tensor) -> Any:
         """The source with a boundary condition."""
