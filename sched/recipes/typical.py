@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from loopwright.sched.errors import ArgumentError, ScheduleError
 from loopwright.sched.language.workload import Workload
+from loopwright.sched.scheduling.condition import with_sizes
+from loopwright.sched.scheduling.directives import Directive
 from loopwright.sched.scheduling.schedule import Schedule
 
 # What a size is taken to be where nothing says more: large enough that tiles pay, and that arrays do not fit a cache.
@@ -22,8 +24,23 @@ def typical(work: Workload) -> dict[str, int]:
 
 
 def at_numbers(schedule: Schedule, sizes: Mapping[str, int]) -> Schedule:
-    """A schedule of a workload with symbolic sizes for that workload with numbers."""
-    return Schedule(schedule.work.at(sizes), schedule.directives, schedule.chosen)
+    """A schedule of a workload with symbolic sizes for that workload with numbers: of special cases, the one they make."""
+    directives = list(_decided(schedule.directives, sizes))
+    return Schedule(schedule.work.at(sizes), directives, schedule.chosen)
+
+
+def _decided(directives: Sequence[Directive], sizes: Mapping[str, int]) -> Iterator[Directive]:
+    """Directives with numbers in the conditions of special cases; that of the first one that holds are the last."""
+    for directive in directives:
+        if directive.kind != "specialize":
+            yield directive
+            continue
+        condition, then = with_sizes(directive.get("condition"), sizes), directive.get("then")
+        if condition is True:
+            yield from then
+            return
+        if condition is not False:
+            yield Directive.of("specialize", {"condition": condition, "then": then})
 
 
 def as_for(work: Workload, sizes: Mapping[str, int], make: Callable[[Workload], Schedule]) -> Schedule:

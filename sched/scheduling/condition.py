@@ -107,3 +107,44 @@ def renamed_in(condition: str, names: Mapping[str, str]) -> str:
         if isinstance(node, ast.Name):
             node.id = names.get(node.id, node.id)
     return ast.unparse(tree)
+
+
+def with_sizes(condition: str, sizes: Mapping[str, int]) -> str | bool:
+    """A condition with numbers in place of sizes; whether it holds, if nothing else is asked.
+
+    >>> with_sizes("(n >= 16) & (n % 8 == 0)", {"n": 20})
+    False
+    >>> with_sizes("(n >= 16) & (x[0] > 0)", {"n": 20})
+    '(20 >= 16) & (x[0] > 0)'
+    """
+    tree = _Numbers(sizes).visit(ast.parse(condition.strip(), mode="eval"))
+    if any(isinstance(node, ast.Name) for node in ast.walk(tree)):
+        return ast.unparse(tree)
+    return bool(_decided(tree.body))
+
+
+class _Numbers(ast.NodeTransformer):
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        self.sizes = sizes
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(self.sizes[node.id]) if node.id in self.sizes else node
+
+
+def _decided(node: ast.expr) -> Any:
+    """What an expression of numbers comes to; a division by zero is 0, as in kernels."""
+    match node:
+        case ast.BinOp():
+            a, b = _decided(node.left), _decided(node.right)
+            return (
+                0 if isinstance(node.op, (ast.FloorDiv, ast.Mod)) and b == 0 else _BINARY[type(node.op)](a, b)
+            )
+        case ast.Compare():
+            return _COMPARE[type(node.ops[0])](_decided(node.left), _decided(node.comparators[0]))
+        case ast.UnaryOp(op=ast.USub()):
+            return -_decided(node.operand)
+        case ast.UnaryOp():
+            return not _decided(node.operand)
+        case ast.Constant():
+            return node.value
+    raise AssertionError(ast.unparse(node))

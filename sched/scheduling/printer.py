@@ -200,7 +200,7 @@ class _Printer:
         if nest.name in self.sliding:
             boxes = self.sliding[nest.name].added, self.sliding[nest.name].first
             new, first = (sizes(nest, box)[loop.name] for box in boxes)
-            notes += [f"{first} in the first iteration"] if new != first else []
+            notes += [f"{first} in the first iteration"] if str(new) != str(first) else []
         if loop.reduce:
             notes.append("reduction" if nest.stage.updating is None else "domain")
         if loop.kind == "pipeline":

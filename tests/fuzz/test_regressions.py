@@ -162,3 +162,27 @@ def test_updates_and_windows_of_open_sizes_are_printed() -> None:
     assert "for s.u0.t in n  # domain" in str(schedule)
     schedule = schedule.split("s.j", ("jo", "ji"), 16).compute_at("copy", "s.jo").store_at("copy", "s.i")
     assert "for copy.j in 16" in str(schedule)
+    schedule = running(lw.size("m"), lw.size("n")).schedule().compute_at("copy", "s.i").store_root("copy")
+    assert "for copy.j in n\n" in str(schedule)
+
+
+def test_special_cases_of_open_sizes_are_explained_and_timed() -> None:
+    """Both speak of numbers, for which a condition on a size meant nothing."""
+    n = lw.size("n")
+
+    @lw.operator
+    def add(n: int) -> Any:
+        a, b = lw.input("a", (n,)), lw.input("b", (2,))
+        return lw.compute("c", (n,), lambda i: a[i] + b[0])
+
+    a, b = np.ones(20, np.float32), np.ones(2, np.float32)
+    for condition, holds in (
+        ("n % 8 == 0", True),
+        ("(n > 5000) | (n % (n - n) > 0)", False),
+        ("~(n < 100)", True),
+        ("(n > 100) & (b[1] == 1)", None),
+    ):
+        schedule = add(n).schedule().specialize(condition, lambda s: s.vectorize("c.i", 4))
+        explained = str(schedule.explain())
+        assert holds is None or ("c.i.v" in explained) == holds
+        assert lw.build(schedule.work, schedule=schedule).profile(a, b)
