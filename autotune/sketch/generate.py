@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator
 
 from loopwright.autotune.sketch.gemm import gemm_sketches
 from loopwright.autotune.sketch.reductions import reduction_sketches
+from loopwright.autotune.sketch.rows import rows_sketches
 from loopwright.autotune.sketch.simple import elementwise_sketches
 from loopwright.autotune.space import Sketch
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.recipes.default import default_schedule, schedule_stage
 from loopwright.sched.recipes.graph import dominant, finish_inside, followers, inline_all
+from loopwright.sched.recipes.groups import groups
 from loopwright.sched.recipes.roles import Roles, roles_of
+from loopwright.sched.recipes.rowplans import schedule_groups
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
 
@@ -38,9 +41,12 @@ def sketches(work: Workload, target: Target) -> tuple[Sketch, ...]:
     main = dominant(base.nests)
     if main is None:
         return (Sketch("as written", base),)
+    group = next((g for g in groups(base.nests, target) if main in (g.host, *g.members)), None)
+    done = {main} if group is None else {group.host, *group.members}
+    made = _of_stage(base, main, target) if group is None else rows_sketches(base, group, target)
     found = [
-        Sketch(sketch.name, _rest(sketch.schedule, main, target), sketch.rules, sketch.seeds)
-        for sketch in _of_stage(base, main, target)
+        Sketch(sketch.name, _rest(sketch.schedule, done, target), sketch.rules, sketch.seeds)
+        for sketch in made
     ]
     return (Sketch("default", default_schedule(work, target), seeds=({},)), *found)
 
@@ -58,9 +64,10 @@ def _of_stage(base: Schedule, name: str, target: Target) -> Iterator[Sketch]:
     yield from rule(base, roles, target)
 
 
-def _rest(schedule: Schedule, main: str, target: Target) -> Schedule:
+def _rest(schedule: Schedule, done: set[str], target: Target) -> Schedule:
     """Schedule the other stages: inside the loops of what they follow where that is legal, else by the default recipes."""
-    done = {main}
+    done = set(done)
+    schedule = schedule_groups(schedule, target, done)
     for stage in schedule.work.stages:
         nest = schedule.nests.stages[stage.name]
         if nest.place.kind != "inline" and stage.name not in done:

@@ -14,6 +14,7 @@ from loopwright.sched.recipes.gemm import GemmPlan, Packing, Sharing, gemm
 from loopwright.sched.recipes.graph import finish_inside, followers, inline_all
 from loopwright.sched.recipes.reductions import reduce_stage
 from loopwright.sched.recipes.roles import Roles, roles_of
+from loopwright.sched.recipes.rowplans import schedule_groups
 from loopwright.sched.recipes.simple import SimplePlan, elementwise
 from loopwright.sched.recipes.typical import as_for, typical
 from loopwright.sched.recipes.update import update
@@ -41,6 +42,7 @@ def default_schedule(work: Workload, target: Target, run: int = 1) -> Schedule:
         return work.schedule()
     schedule = inline_all(work.schedule())
     finished: set[str] = set()
+    schedule = schedule_groups(schedule, target, finished)
     for stage in work.stages:
         nest = schedule.nests.stages[stage.name]
         if nest.place.kind == "inline" or stage.name in finished:

@@ -67,7 +67,7 @@ def followers(nests: Nests, name: str) -> list[str]:
     readers = nests.consumers(name)
     if len(readers) != 1 or nests.stages[readers[0]].stage.reduce is not None:
         return []
-    return readers
+    return readers if nests.place_of(readers[0]).kind == "root" else []
 
 
 def finish_inside(schedule: Schedule, follower: str, stage: str) -> Schedule:

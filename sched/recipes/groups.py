@@ -1,0 +1,169 @@
+"""Which stages are best computed together, row by row: a softmax, a normalisation, attention.
+
+A stage of one element for a row (a sum, a maximum) keeps those that read it waiting until it is complete. Computed whole,
+one stage after the other, they read everything from memory again; computed for one row, from the first cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from loopwright.sched import dtypes
+from loopwright.sched.language.expr import Axis, Load, loads
+from loopwright.sched.language.extents import known
+from loopwright.sched.lowering.affine import linear
+from loopwright.sched.lowering.prepare import Definition, definitions
+from loopwright.sched.recipes.lanes import along
+from loopwright.sched.recipes.roles import Roles, roles_of
+from loopwright.sched.runtime.target import Target
+from loopwright.sched.scheduling.nest import Nests
+
+# The axes of a stage that run over rows: which axis of the group's last stage each follows.
+Rows = Mapping[Axis, Axis]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Stages that are computed together for a row.
+
+    Attributes:
+        host: the last of them, in whose loops the others are computed.
+        members: the others, producers first.
+        rows: the axes of the host over rows, outermost first.
+        axes: for each stage, the names of its axes that follow these.
+    """
+
+    host: str
+    members: tuple[str, ...]
+    rows: tuple[str, ...]
+    axes: Mapping[str, tuple[str, ...]]
+
+
+def groups(nests: Nests, target: Target) -> list[Group]:
+    """The groups of a workload, with as many stages as can be; no stage is in two."""
+    found: list[Group] = []
+    taken: set[str] = set()
+    for host in reversed(list(nests.stages)):
+        if nests.place_of(host).kind == "inline":
+            continue
+        group = _Grown(nests, host, target, taken).group()
+        if group is not None:
+            found.append(group)
+            taken |= {host, *group.members}
+    return found
+
+
+class _Grown:
+    """A group around its host, to which producers are added one by one."""
+
+    def __init__(self, nests: Nests, host: str, target: Target, taken: set[str]) -> None:
+        self.nests, self.host, self.target, self.taken = nests, host, target, taken
+        self.found = definitions(nests)
+        own = [axis for axis in self.found[host].axes if known(axis.extent) > 1]
+        self.maps: dict[str, Rows] = {host: {axis: axis for axis in own}}
+        self.rows = set(own)
+        self.members: list[str] = []
+        self.waits = False
+
+    def group(self) -> Group | None:
+        """The group, if there is a row in it that something waits for."""
+        if self._refuses(self.host):
+            return None
+        names = list(self.found)
+        for name in reversed(names[: names.index(self.host)]):
+            self._try(name)
+        if not self.waits or sum(map(self._goes_along, (self.host, *self.members))) < 2:
+            return None
+        rows = tuple(axis for axis in self.found[self.host].axes if axis in self.rows)
+        return Group(
+            self.host,
+            tuple(reversed(self.members)),
+            tuple(axis.name for axis in rows),
+            {name: self._names(name, rows) for name in (self.host, *self.members)},
+        )
+
+    def _goes_along(self, name: str) -> bool:
+        """Whether a stage has more to do for a row than one element of one term."""
+        axes = [axis for axis in self.found[name].stage.all_axes if known(axis.extent) > 1]
+        return any(self.maps[name].get(axis) not in self.rows for axis in axes)
+
+    def _names(self, name: str, rows: tuple[Axis, ...]) -> tuple[str, ...]:
+        follows = {row: axis for axis, row in self.maps[name].items()}
+        return tuple(follows[row].name for row in rows)
+
+    def _refuses(self, name: str) -> bool:
+        """Whether a stage is not one to be computed row by row."""
+        nest = self.nests.stages[name]
+        if name in self.taken or nest.stage.updating is not None or self.nests.updates(name):
+            return True
+        if nest.place.kind != "root" or self.found[name].handed_over:
+            return True
+        roles = roles_of(self.nests, name)
+        if roles.gemm_like:
+            return _streams_too_much(roles, self.target)
+        return bool(roles.reduce) and along(roles) is None
+
+    def _try(self, name: str) -> None:
+        """Add a stage if nothing else reads it, and of each row only what is computed there."""
+        if name in self.nests.outputs.values() or self._refuses(name):
+            return
+        readers = [other for other, definition in self.found.items() if _reads(definition, name)]
+        if not readers or not set(readers) <= {self.host, *self.members}:
+            return
+        follows = self._followed(name, readers)
+        rows = self.rows & set(follows.values())
+        if not rows or (self.waits and rows != self.rows) or self._last_of_host(rows):
+            return
+        roles = roles_of(self.nests, name)
+        self.rows, self.maps[name] = rows, follows
+        self.members.append(name)
+        self.waits = self.waits or (bool(roles.reduce) and not roles.gemm_like)
+
+    def _last_of_host(self, rows: set[Axis]) -> bool:
+        """Whether the rows are what lies along memory: those of one element each, or columns."""
+        return self.found[self.host].axes[-1] in rows and len(self.found[self.host].axes) > 1
+
+    def _followed(self, name: str, readers: list[str]) -> Rows:
+        """The axes of a stage of which every reader reads, in a row, just the element of that row."""
+        stage = self.found[name].stage
+        common: dict[Axis, Axis] | None = None
+        for reader in readers:
+            for load in _reads(self.found[reader], name):
+                rows = _plain(load, stage.axes, self.maps[reader])
+                common = rows if common is None else {a: r for a, r in common.items() if rows.get(a) is r}
+        return common or {}
+
+
+def _reads(definition: Definition, name: str) -> list[Load]:
+    """The loads of a stage in another."""
+    return [load for expr in definition.exprs for load in loads(expr) if load.tensor.name == name]
+
+
+def _plain(load: Load, axes: tuple[Axis, ...], rows: Rows) -> dict[Axis, Axis]:
+    """The axes of what is loaded that are indexed by one of the reader's axes over rows and nothing else."""
+    found = {}
+    for axis, index in zip(axes, load.indices, strict=True):
+        form = linear(index)
+        terms = list(form.terms.values())
+        if len(terms) == 1 and form.const == 0 and terms[0][1] == 1 and terms[0][0] in rows:
+            found[axis] = rows[terms[0][0]]  # type: ignore[index]
+    return found
+
+
+def _streams_too_much(roles: Roles, target: Target) -> bool:
+    """Whether the other operand of a matrix product would come through the cache anew for every few rows."""
+    sizes = {operand.name: _bytes_at_once(roles, operand.name) for operand in roles.streams}
+    return sum(sizes.values()) > target.l2 // 2
+
+
+def _bytes_at_once(roles: Roles, name: str) -> int:
+    """Bytes of an operand that one run over the stage's rows reads."""
+    outer = set(roles.outer)
+    elements = 1
+    for operand in roles.operands:
+        if operand.name == name:
+            elements = 1
+            for dim, size in zip(operand.dims, operand.shape, strict=True):
+                elements *= 1 if dim and set(dim) <= outer else size
+    return elements * dtypes.itemsize(roles.stage.dtype)
