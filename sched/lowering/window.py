@@ -21,10 +21,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, substitute, walk
-from loopwright.sched.language.extents import known, known_shape
+from loopwright.sched.language import extents
+from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Extent, Load, substitute, walk
+from loopwright.sched.language.extents import larger, node
+from loopwright.sched.language.polynomial import at_most
 from loopwright.sched.lowering.affine import extreme, minus, number, plus, simplify
-from loopwright.sched.lowering.bounds import Box, Span, full
+from loopwright.sched.lowering.bounds import Box, Span
 from loopwright.sched.lowering.distance import most
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.regions import Regions, Spans
@@ -56,16 +58,14 @@ def _extent(builder: Builder, nest: StageNest, frame: Frame, moves: Slides) -> t
     """The box that is stored, and the dimensions in which it is folded."""
     regions, host = builder.regions, frame.nest
     sizes = builder.definitions[nest.name].sizes
-    if _symbolic(builder, nest):
-        return full(sizes), {}
     loops = between(builder.nests, nest)
     whole = regions.needed(nest.name, host.name, frame.axis_spans())
     inner, opened = frame, [frame]
     for loop in loops:
-        inner = inner.open(loop.name, Axis(loop.name, max(1, known(frame.extent(loop.name)))))
+        inner = inner.open(loop.name, Axis(loop.name, larger(frame.extent(loop.name), 1)))
         opened.append(inner)
     part = regions.needed(nest.name, host.name, inner.axis_spans())
-    box = tuple(_held(a, b, size) for a, b, size in zip(whole, part, known_shape(sizes), strict=True))
+    box = tuple(_held(a, b, size) for a, b, size in zip(whole, part, sizes, strict=True))
     folds = {}
     for axis, dim in moves.along.items():
         steps = 0
@@ -76,24 +76,20 @@ def _extent(builder: Builder, nest: StageNest, frame: Frame, moves: Slides) -> t
         if steps == 0 or above is None or not _folds(builder, nest, axis, dim) or _divided(part[dim].low):
             continue
         window = 1 << above.bit_length()  # a power of two, so that the modulo is a mask
-        if window < known(box[dim].extent):
+        extent = box[dim].extent
+        if isinstance(extent, Expr) or window < extent:
             folds[dim] = window
     return box, folds
 
 
-def _symbolic(builder: Builder, nest: StageNest) -> bool:
-    """Whether a call decides the sizes here: then nothing slides, and each iteration computes all that it needs."""
-    host = builder.definitions[nest.place.stage]
-    sizes = (*builder.definitions[nest.name].sizes, *host.sizes, *(a.extent for a in host.stage.all_axes))
-    return any(isinstance(size, Expr) for size in sizes)
-
-
-def _held(whole: Span, part: Span, size: int) -> Span:
+def _held(whole: Span, part: Span, size: Extent) -> Span:
     """One dimension of a buffer that holds ``part`` in every iteration: ``whole``, if that surely does."""
+    if isinstance(size, Expr) or isinstance(whole.extent, Expr):
+        return Span(number(0), size)
     below, above = most(whole.low, part.low), most(part.high, whole.low)
     if below is None or above is None or below > 0 or above >= size or _divided(part.low):
         return Span(number(0), size)
-    return Span(whole.low, max(known(whole.extent), above + 1))
+    return Span(whole.low, max(whole.extent, above + 1))
 
 
 def _divided(low: Expr) -> bool:
@@ -125,19 +121,16 @@ def add_to_window(builder: Builder, nest: StageNest, frame: Frame) -> Stmt | Non
     """Compute what this iteration adds to a stage that is stored farther out."""
     window, host, spans = builder.windows[nest.name], frame.nest.name, frame.axis_spans()
     box = builder.regions.needed(nest.name, host, spans)
-    if _symbolic(builder, nest):
-        every = tuple(span.extent for span in box)
-        builder.sliding.setdefault(nest.name, Sliding(every, every, {}))
-        return builder.within(nest, box)
     added: list[tuple[Expr, int, int]] = []
     for axis, dim in window.slides.along.items():
         before = {**spans, axis: Span(plus(spans[axis].low, number(-1)), 1)}
         reached = _reached(builder.regions, nest.name, host, before, dim, axis)
         more = None if reached is None else most(box[dim].high, reached)
-        if more is not None and more < known(box[dim].extent):
+        extent = box[dim].extent
+        if more is not None and not isinstance(extent, Expr) and more < extent:
             added.append((_advance(window, spans, axis), dim, max(0, more)))
-    new = {dim: extent for _, dim, extent in added}
-    whole = known_shape(span.extent for span in box)
+    new: dict[int, Extent] = {dim: extent for _, dim, extent in added}
+    whole = tuple(span.extent for span in box)
     steady = tuple(new.get(dim, size) for dim, size in enumerate(whole))
     builder.sliding.setdefault(nest.name, Sliding(steady, whole, builder.storage[nest.name].folds))
     statement = _added(builder, nest, box, added)
@@ -192,8 +185,15 @@ def _point(regions: Regions, reader: str, host: str, spans: Spans, axis: Axis) -
             index = None if own is None else _reached(regions, read, host, spans, dim, axis)
             if own is not None:
                 point[own] = number(0) if index is None else index
-        return point | {own: number(max(0, known(own.extent) - 1)) for own in definition.stage.reduce_axes}
+        return point | {
+            own: node(larger(extents.minus(own.extent, 1), 0)) for own in definition.stage.reduce_axes
+        }
     for own, span in regions.spans_at(reader, host, spans).items():
-        inside = most(span.high, number(known(own.extent) - 1))
-        point[own] = span.high if inside is not None and inside <= 0 else span.low
+        last = extents.minus(own.extent, 1)
+        if isinstance(last, Expr):
+            inside = at_most(span.high, last)
+        else:
+            beyond = most(span.high, number(last))
+            inside = beyond is not None and beyond <= 0
+        point[own] = span.high if inside else span.low
     return point
