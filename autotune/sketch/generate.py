@@ -8,14 +8,17 @@ from loopwright.autotune.sketch.gemm import gemm_sketches
 from loopwright.autotune.sketch.reductions import reduction_sketches
 from loopwright.autotune.sketch.rows import rows_sketches
 from loopwright.autotune.sketch.simple import elementwise_sketches
+from loopwright.autotune.sketch.stencil import stencil_sketches
 from loopwright.autotune.space import Sketch
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.workload import Workload
+from loopwright.sched.recipes.chains import with_chains
 from loopwright.sched.recipes.default import default_schedule, schedule_stage
 from loopwright.sched.recipes.graph import dominant, finish_inside, followers, inline_all
 from loopwright.sched.recipes.groups import groups
 from loopwright.sched.recipes.roles import Roles, roles_of
 from loopwright.sched.recipes.rowplans import schedule_groups
+from loopwright.sched.recipes.stencil_plan import schedule_chains
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
 
@@ -37,17 +40,25 @@ def sketches(work: Workload, target: Target) -> tuple[Sketch, ...]:
     empty = any(axis.extent == 0 for stage in work.stages for axis in stage.all_axes)
     if empty:
         return (Sketch("as written", work.schedule()),)
-    base = inline_all(work.schedule())
+    base, chains = with_chains(work.schedule())
+    chained = {name for chain in chains for name in chain.names}
+    base = inline_all(base, chained)
     main = dominant(base.nests)
     if main is None:
         return (Sketch("as written", base),)
+    chain = next((chain for chain in chains if main in chain.names), None)
     group = next((g for g in groups(base.nests, target) if main in (g.host, *g.members)), None)
-    done = {main} if group is None else {group.host, *group.members}
-    made = _of_stage(base, main, target) if group is None else rows_sketches(base, group, target)
-    found = [
-        Sketch(sketch.name, _rest(sketch.schedule, done, target), sketch.rules, sketch.seeds)
-        for sketch in made
-    ]
+    if chain is not None:
+        made = stencil_sketches(base, chain, target)
+    elif group is not None:
+        made = rows_sketches(base, group, target)
+    else:
+        made = _of_stage(base, main, target)
+    done = chained | ({main} if group is None else {group.host, *group.members})
+    found = []
+    for sketch in made:
+        schedule = schedule_chains(sketch.schedule, [other for other in chains if other is not chain], target)
+        found.append(Sketch(sketch.name, _rest(schedule, done, target), sketch.rules, sketch.seeds))
     return (Sketch("default", default_schedule(work, target), seeds=({},)), *found)
 
 

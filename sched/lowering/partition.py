@@ -43,7 +43,7 @@ from loopwright.sched.lowering.stmt import (
 )
 
 # How much code a program may become: so many times what it was, or so many nodes of expressions if that is more.
-GROWTH, ROOM = 3, 2000
+GROWTH, ROOM = 3, 4000
 # Nodes of expressions beside which a question is no cost.
 LITTLE = 300
 EDGE = "edge"

@@ -16,6 +16,7 @@ from loopwright.sched.recipes.reductions import reduce_stage
 from loopwright.sched.recipes.roles import Roles, roles_of
 from loopwright.sched.recipes.rowplans import schedule_groups
 from loopwright.sched.recipes.simple import SimplePlan, elementwise
+from loopwright.sched.recipes.stencil_plan import stencils
 from loopwright.sched.recipes.typical import as_for, typical
 from loopwright.sched.recipes.update import update
 from loopwright.sched.runtime.target import Target
@@ -40,8 +41,8 @@ def default_schedule(work: Workload, target: Target, run: int = 1) -> Schedule:
         return as_for(work, typical(work), lambda numbered: default_schedule(numbered, target, RUN))
     if any(known(axis.extent) == 0 for stage in work.stages for axis in stage.all_axes):
         return work.schedule()
-    schedule = inline_all(work.schedule())
-    finished: set[str] = set()
+    schedule, finished = stencils(work.schedule(), target)
+    schedule = inline_all(schedule, finished)
     schedule = schedule_groups(schedule, target, finished)
     for stage in work.stages:
         nest = schedule.nests.stages[stage.name]

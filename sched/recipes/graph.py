@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import prod
 
 from loopwright.sched.errors import ScheduleError
@@ -17,10 +18,11 @@ from loopwright.sched.scheduling.schedule import Schedule
 SMALL = 24
 
 
-def inline_all(schedule: Schedule) -> Schedule:
-    """Inline every stage whose formula costs less where it is read than storing it would."""
+def inline_all(schedule: Schedule, done: Collection[str] = ()) -> Schedule:
+    """Inline every stage whose formula costs less where it is read than storing it would, but for those that are ``done``."""
     for stage in schedule.work.stages:
-        if _cheap(schedule.nests, stage):
+        placed = stage.name in done or schedule.nests.stages[stage.name].place.kind != "root"
+        if not placed and _cheap(schedule.nests, stage):
             try:
                 schedule = schedule.compute_inline(stage.name)
             except ScheduleError:

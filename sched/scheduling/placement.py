@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -161,24 +162,36 @@ def _expanded(nests: Nests, names: frozenset[str]) -> set[str]:
 
 def inlined(nests: Nests, expr: Expr) -> Expr:
     """``expr`` with every inlined stage substituted."""
+    return _substituted(expr, {stage.name: stage for stage in _inlined_stages(nests)})
 
+
+def _inlined_stages(nests: Nests) -> tuple[Stage, ...]:
+    return tuple(nest.stage for nest in nests.stages.values() if nest.place.kind == "inline")
+
+
+def _substituted(expr: Expr, stages: Mapping[str, Stage]) -> Expr:
     def change(e: Expr) -> Expr | None:
-        if not isinstance(e, Load):
+        if not isinstance(e, Load) or e.tensor.name not in stages:
             return None
-        nest = nests.stages.get(e.tensor.name)
-        if nest is None or nest.place.kind != "inline":
-            return None
-        indices = [inlined(nests, i) for i in e.indices]
-        body = nest.stage.bodies[e.part]
-        return inlined(nests, substitute(body, dict(zip(nest.stage.axes, indices, strict=True))))
+        stage = stages[e.tensor.name]
+        indices = [_substituted(i, stages) for i in e.indices]
+        return _substituted(
+            substitute(stage.bodies[e.part], dict(zip(stage.axes, indices, strict=True))), stages
+        )
 
     return rewrite(expr, change)
 
 
 def loads_of(nests: Nests, stage: Stage, producer: str) -> list[Load]:
     """Every load of ``producer`` in a stage, through inlined stages."""
-    exprs = [inlined(nests, expr) for expr in stage_exprs(stage)]
-    return [load for expr in exprs for load in loads(expr) if load.tensor.name == producer]
+    return [load for load in _all_loads(stage, _inlined_stages(nests)) if load.tensor.name == producer]
+
+
+@lru_cache(maxsize=256)
+def _all_loads(stage: Stage, inlined: tuple[Stage, ...]) -> tuple[Load, ...]:
+    """Every load in a stage with ``inlined`` ones substituted: asked for again with each directive."""
+    stages = {other.name: other for other in inlined}
+    return tuple(load for expr in stage_exprs(stage) for load in loads(_substituted(expr, stages)))
 
 
 def elementwise_map(nests: Nests, stage: Stage, producer: str) -> tuple[int | None, ...] | None:
