@@ -47,7 +47,8 @@ def sketches(work: Workload, target: Target) -> tuple[Sketch, ...]:
     if main is None:
         return (Sketch("as written", base),)
     chain = next((chain for chain in chains if main in chain.names), None)
-    group = next((g for g in groups(base.nests, target) if main in (g.host, *g.members)), None)
+    found_groups = groups(base.nests, target) if chain is None else []
+    group = next((g for g in found_groups if main in (g.host, *g.members)), None)
     if chain is not None:
         made = stencil_sketches(base, chain, target)
     elif group is not None:

@@ -23,6 +23,8 @@ BLOCK_ROWS = 24
 
 def schedule_groups(schedule: Schedule, target: Target, finished: set[str]) -> Schedule:
     """Schedule every group of which no stage is in ``finished``, and add its stages to that."""
+    if all(name in finished or nest.place.kind != "root" for name, nest in schedule.nests.stages.items()):
+        return schedule
     for group in groups(schedule.nests, target):
         stages = {group.host, *group.members}
         if stages & finished:
