@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import os
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +29,8 @@ SYMBOL = "loopwright_library"
 MARKER = b"loopwright-library\n"
 ENTRY, POOL = "main", "pool"
 COMPILERS = ("cc", "gcc", "clang")
+# Path -> what it was when it was first loaded: device, number, time and length.
+_loaded: dict[str, tuple[int, ...]] = {}
 
 
 def export(kernel: Kernel, path: str | PathLike[str]) -> Path:
@@ -83,14 +87,33 @@ def _function(file: Path, parallel: bool) -> Any:
     """The entry of a library."""
     # load_module would go by the file's suffix. An absolute path: a bare name would be searched for elsewhere.
     load_shared = foreign_functions().get_global_func("ffi.Module.load_from_file.so")
-    path = str(file.resolve())
     try:
-        if parallel and not threads.has_pool():
-            threads.install(load_shared(path, "so").get_function(POOL))
-        with threads.launching():
-            return load_shared(path, "so").get_function(ENTRY)
+        with _name_for(file) as path:
+            if parallel and not threads.has_pool():
+                threads.install(load_shared(path, "so").get_function(POOL))
+            with threads.launching():
+                return load_shared(path, "so").get_function(ENTRY)
     except Exception as error:  # the foreign function interface raises classes of its own
         raise LoadError(f"{file} cannot be loaded: {str(error).strip().splitlines()[-1]}") from None
+
+
+@contextmanager
+def _name_for(file: Path) -> Iterator[str]:
+    """A path to load a library by.
+
+    The system's loader knows libraries by their paths, and of one that it has it gives the old code again, whatever has been
+    written there since: so another file of that path is loaded from a copy.
+    """
+    path, status = str(file.resolve()), file.stat()
+    here = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
+    if _loaded.setdefault(path, here) == here:
+        yield path
+        return
+    import shutil
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="loopwright-") as folder:
+        yield str(shutil.copy(path, folder))
 
 
 def _copied(kernel: Kernel, folder: Path) -> Path:

@@ -152,6 +152,20 @@ def test_a_library_is_replaced_whole(kernel: Kernel, tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["kernel.so"]
 
 
+def test_what_replaces_a_loaded_library_is_loaded(tmp_path: Path) -> None:
+    @lw.operator
+    def more(n: int, by: int) -> object:
+        x = lw.input("x", (n,), "int32")
+        return lw.compute("y", (n,), lambda i: x[i] + by)
+
+    loaded = []
+    for by in (1, 2, 3):
+        lw.build(more(n=3, by=by)).export(tmp_path / "more.so")
+        loaded.append(lw.load(tmp_path / "more.so"))
+    for by, kernel in enumerate(loaded, 1):
+        np.testing.assert_array_equal(kernel(np.zeros(3, "int32")), [by] * 3)
+
+
 def test_the_description_is_a_symbol(library: Path) -> None:
     import ctypes
 
