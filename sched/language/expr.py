@@ -188,9 +188,9 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
     if op in ("add", "sub", "mul", "div", "floordiv", "mod", "pow") and dtype == "bool":
         raise DefinitionError(f"`{a}` is bool: use & | ^ ~ or lw.select, or cast to an integer first")
     if op == "pow" and not dtypes.is_float(dtype):
-        raise DefinitionError(
-            f"`{a} ** {b}` on {dtype}: powers take floats; multiply, or cast to float32 first"
-        )
+        from loopwright.sched.language.powers import integer_power
+
+        return integer_power(a, b)
     if dtype == "bool" and op in ("bitand", "bitor"):
         op = "and" if op == "bitand" else "or"
     result = "bool" if op in COMPARISONS or op in LOGIC else dtype

@@ -347,6 +347,10 @@ class _Emitter:
                 e.op, self.hold(a), self.hold(b), (self.ranges(e.a).nan, self.ranges(e.b).nan)
             )
         if integer and e.op in integers.OPERATIONS and not self.ranges.fits(e):
+            if (
+                dtypes.itemsize(e.dtype) == 8
+            ):  # it is put together from halves, which take each operand several times
+                a, b = self.hold(a), self.hold(b)
             return integers.wrapped(e.op, a, b, e.dtype)
         if e.op == "ne":  # TVM's own is false where either is NaN
             return tirx.Not(tirx.EQ(a, b))

@@ -157,7 +157,7 @@ ONE = "the whole message"
             "B[i]",
             "the size of A does not follow from this index; give the tensor",
         ),
-        ("C[i] = A[i] ** 2", {"i": 4, "dtype": "int32"}, "A[i] ** 2", "powers take floats"),
+        ("C[i] = A[i] ** i", {"i": 4, "dtype": "int32"}, "A[i] ** i", "the exponent is a constant"),
         (
             "C[i] = A[i]",
             {"i": 4, "A": lw.input("A", (5,))},

@@ -138,3 +138,43 @@ def test_what_is_used_often_is_computed_once() -> None:
     np.testing.assert_allclose(kernel(a), polynomial(a), rtol=1e-12)
     body = kernel.source("tir")
     assert len(body) < 20_000
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"])
+def test_powers_of_integers_wrap(dtype: str) -> None:
+    low, high = (int(limit) for limit in dtypes.limits(dtype))
+    values = [low, low + 1, high - 1, high, 0, 1, 2, 3, 5, 7, 100, high // 3]
+    x = np.array(values, dtype)
+    for exponent in (0, 1, 3, 7, 64):
+        got = computed(lambda a, n=exponent: a**n, x)
+        assert got.tolist() == np.power(x, np.array(exponent, dtype)).tolist()
+        assert [int(v) for v in got] == [_wrapped(v**exponent, dtype) for v in values]
+    assert str(lw.pow(lw.input("x", (4,), dtype)[0], lw.const(2, dtype))) == "x[0] * x[0]"
+
+
+def _wrapped(value: int, dtype: str) -> int:
+    bits = 8 * dtypes.itemsize(dtype)
+    rest = value % (1 << bits)
+    return rest - (1 << bits) if dtype.startswith("int") and rest >> (bits - 1) else rest
+
+
+def test_a_power_of_an_axis_is_an_index() -> None:
+    x = lw.input("x", (50,), "int32")
+    work = lw.Workload("squares", {}, [x], [lw.compute("y", (8,), lambda i: x[i**2])])
+    a = np.arange(50, dtype="int32")[::-1].copy()
+    got = lw.build(work, target="cpu", schedule=work.schedule().vectorize("y.i", 4))(a)
+    assert got.tolist() == a[np.arange(8) ** 2].tolist()
+
+
+def test_long_sums_of_64_bits_are_compiled_at_once() -> None:
+    """They are put together from halves: each term took each of its operands several times, and so all terms before it."""
+    x = np.random.default_rng(1).integers(-(2**62), 2**62, 40)
+
+    def long_sum(*terms: Any) -> Any:
+        total = terms[0]
+        for term in terms[1:]:
+            total = total + term
+        return total
+
+    got = computed(long_sum, *(np.roll(x, k) for k in range(24)))
+    assert got.tolist() == sum(np.roll(x, k) for k in range(24)).tolist()
