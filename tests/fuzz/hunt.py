@@ -96,7 +96,10 @@ def random_schedule(work: Workload, rng: Random, tally: Tally) -> Schedule:
     first = list(intrinsic_tile(schedule, rng)) if rng.random() < TENSOR else []
     for call in first or (register_tile(schedule, rng) if rng.random() < TILED else ()):
         tally.drawn[call.kind] += 1
-        schedule = call.on(schedule)
+        try:
+            schedule = call.on(schedule)
+        except lw.ScheduleError:  # of an open size not all tiles are possible
+            break
         tally.accepted[call.kind] += 1
     for number in range(rng.randint(0, MOST_DIRECTIVES)):
         wild = rng.random() < WILD
