@@ -31,6 +31,7 @@ from loopwright.sched.lowering.distance import most
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.regions import Regions, Spans
 from loopwright.sched.lowering.stmt import If, Sliding, Stmt
+from loopwright.sched.lowering.storage import MOST_ROOM
 from loopwright.sched.scheduling.nest import StageNest
 from loopwright.sched.scheduling.windows import Slides, axis_of, between, slides
 
@@ -77,7 +78,8 @@ def _extent(builder: Builder, nest: StageNest, frame: Frame, moves: Slides) -> t
             continue
         window = 1 << above.bit_length()  # a power of two, so that the modulo is a mask
         extent = box[dim].extent
-        if isinstance(extent, Expr) or window < extent:
+        # Of an open size what is kept may be all of it: then it has the size that a call says, and is not folded.
+        if window < (MOST_ROOM if isinstance(extent, Expr) else extent):
             folds[dim] = window
     return box, folds
 

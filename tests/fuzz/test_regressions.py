@@ -186,3 +186,21 @@ def test_special_cases_of_open_sizes_are_explained_and_timed() -> None:
         explained = str(schedule.explain())
         assert holds is None or ("c.i.v" in explained) == holds
         assert lw.build(schedule.work, schedule=schedule).profile(a, b)
+
+
+def test_windows_that_hold_all_of_an_open_size_are_not_folded() -> None:
+    """They were folded at the greatest size there is, and so many rows allocated."""
+
+    @lw.operator
+    def smooth(m: int, n: int) -> Any:
+        x = lw.input("x", (m, n))
+        a = lw.constant_exterior(lw.compute("a", (m, n), lambda i, j: x[i, j] * 2), 1)
+        return lw.compute("b", (m, n), lambda i, j: a[i, j] + a[i + 1, j] * 3)
+
+    work = smooth(lw.size("m"), lw.size("n"))
+    schedule = work.schedule().compute_at("a", "b.i").store_root("a")
+    assert "1073741824" not in str(schedule)
+    kernel = lw.build(work, schedule=schedule)
+    for m, n in ((0, 3), (1, 1), (5, 4), (40, 7)):
+        x = np.arange(m * n, dtype=np.float32).reshape(m, n)
+        np.testing.assert_array_equal(kernel(x), work.reference(x))
