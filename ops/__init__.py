@@ -34,6 +34,9 @@ from loopwright.ops.arithmetic import (
     square,
     subtract,
 )
+from loopwright.ops.conv import conv1d, conv2d, conv3d
+from loopwright.ops.conv_transpose import conv_transpose2d
+from loopwright.ops.depthwise import depthwise_conv2d
 from loopwright.ops.elementwise import activation, gelu, hardswish, mish, relu, sigmoid, silu
 from loopwright.ops.functions import (
     arccos,
@@ -97,6 +100,8 @@ from loopwright.ops.logic import (
 )
 from loopwright.ops.matmul import batch_matmul, dense, matmul
 from loopwright.ops.norm import layer_norm, rms_norm
+from loopwright.ops.pool import avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d
+from loopwright.ops.pool_adaptive import adaptive_avg_pool2d, global_avg_pool2d, global_max_pool2d
 from loopwright.ops.reduce import column_sum, row_max, row_min, row_norm, row_sum
 from loopwright.ops.sets import Entry, WorkloadSet, workload_set, workload_sets
 from loopwright.ops.softmax import log_softmax, softmax
@@ -106,6 +111,7 @@ __all__ = [
     "WorkloadSet",
     "absolute",
     "activation",
+    "adaptive_avg_pool2d",
     "add",
     "arccos",
     "arccosh",
@@ -114,6 +120,9 @@ __all__ = [
     "arctan",
     "arctan2",
     "arctanh",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
     "batch_matmul",
     "bitwise_and",
     "bitwise_count",
@@ -122,11 +131,16 @@ __all__ = [
     "cbrt",
     "ceil",
     "column_sum",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose2d",
     "copysign",
     "cos",
     "cosh",
     "degrees",
     "dense",
+    "depthwise_conv2d",
     "divide",
     "divmod",
     "equal",
@@ -143,6 +157,8 @@ __all__ = [
     "frexp",
     "gcd",
     "gelu",
+    "global_avg_pool2d",
+    "global_max_pool2d",
     "greater",
     "greater_equal",
     "hardswish",
@@ -170,6 +186,9 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "matmul",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
     "maximum",
     "minimum",
     "mish",

@@ -72,7 +72,11 @@ def const(value: int | float | bool, dtype: object) -> Const:
 
 @overload
 def compute(
-    name: str, shape: Iterable[Extent] | Extent, fn: Callable[..., ExprLike], dtype: object = None
+    name: str,
+    shape: Iterable[Extent] | Extent,
+    fn: Callable[..., ExprLike],
+    dtype: object = None,
+    axes: str | Iterable[str] | None = None,
 ) -> Stage: ...
 @overload
 def compute(
@@ -80,14 +84,19 @@ def compute(
     shape: Iterable[Extent] | Extent,
     fn: Callable[..., tuple[ExprLike, ...]],
     dtype: tuple[object, ...] | None = None,
+    axes: str | Iterable[str] | None = None,
 ) -> tuple[Part, ...]: ...
 def compute(
     name: str,
     shape: Iterable[Extent] | Extent,
     fn: Callable[..., ExprLike | tuple[ExprLike, ...]],
     dtype: object = None,
+    axes: str | Iterable[str] | None = None,
 ) -> Stage | tuple[Part, ...]:
     """Define a stage: element ``[i, j]`` of ``name`` is ``fn(i, j)``. The axes are named by the function's parameters.
+
+    A function for any number of dimensions takes ``*indices``: its axes are ``i0``, ``i1`` and so on, or what ``axes=`` says,
+    such as ``axes="n h w c"``.
 
     A reduction may stand anywhere in the value; what surrounds it runs where the reduction ends.
 
@@ -112,12 +121,14 @@ def compute(
         raise DefinitionError(f"{what}: {fn!r} is no function of its axes; write lambda i: ...")
     sizes = check_shape(shape, what)
     names = _parameter_names(fn, len(sizes), what)
-    axes = tuple(Axis(n, size) for n, size in zip(names, sizes, strict=True))
-    raw = fn(*axes)
+    if axes is not None:
+        names = _given_names(axes, len(sizes), what)
+    made = tuple(Axis(n, size) for n, size in zip(names, sizes, strict=True))
+    raw = fn(*made)
     if isinstance(raw, tuple):
-        return _compute_tuple(_own_name(name, "stage"), axes, raw, dtype)
+        return _compute_tuple(_own_name(name, "stage"), made, raw, dtype)
     kind = None if dtype is None else dtypes.check_dtype(dtype, what)
-    return make_stage(_own_name(name, "stage"), axes, _typed(raw, kind, what), kind)
+    return make_stage(_own_name(name, "stage"), made, _typed(raw, kind, what), kind)
 
 
 def _compute_tuple(
@@ -152,6 +163,16 @@ def _parameter_names(fn: Callable[..., object], count: int, what: str) -> list[s
         takes = f"the shape has {count} dimensions, but the function takes {len(names)} axes ({listed})"
         raise DefinitionError(f"{what}: {takes}")
     return names
+
+
+def _given_names(axes: str | Iterable[str], count: int, what: str) -> list[str]:
+    """The names of the axes as ``axes=`` lists them."""
+    names = axes.split() if isinstance(axes, str) else list(axes)
+    if len(names) != count or len(set(names)) != count:
+        raise DefinitionError(
+            f"{what}: the shape has {count} dimensions; axes= takes as many different names, not {axes!r}"
+        )
+    return [_own_name(name, f"{what}, axes=") for name in names]
 
 
 def _reduce(
