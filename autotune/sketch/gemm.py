@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from math import ceil
 from typing import Any
 
@@ -13,10 +14,10 @@ from loopwright.autotune.sketch.values import block_counts, vector_lengths
 from loopwright.autotune.space import Rule, Sketch
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.extents import known
-from loopwright.sched.recipes.default import gemm_plan
 from loopwright.sched.recipes.facts import native_lanes
-from loopwright.sched.recipes.gemm import GemmPlan, Packing, Sharing, gemm, packable
-from loopwright.sched.recipes.roles import Roles
+from loopwright.sched.recipes.gemm import Packing, Sharing, gemm
+from loopwright.sched.recipes.gemm_plan import gemm_plan
+from loopwright.sched.recipes.roles import Roles, packable
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.knobs import Knob
 from loopwright.sched.scheduling.schedule import Schedule
@@ -39,7 +40,14 @@ def gemm_sketches(base: Schedule, roles: Roles, target: Target) -> Iterator[Sket
             for sharing in SHARINGS:
                 order = f"{roles.stage.name}.order"
                 numbers = _plan_numbers(_knobs(roles, target), roles)
-                plan = GemmPlan(**numbers, depth=depth, packing=packing, sharing=sharing, order=order)
+                plan = replace(
+                    gemm_plan(roles, target),
+                    **numbers,
+                    depth=depth,
+                    packing=packing,
+                    sharing=sharing,
+                    order=order,
+                )
                 try:
                     schedule = gemm(base, roles, plan)
                 except ScheduleError:
@@ -56,7 +64,7 @@ def gemm_sketches(base: Schedule, roles: Roles, target: Target) -> Iterator[Sket
 
 
 def _packings(roles: Roles) -> tuple[Packing, ...]:
-    can = bool(roles.streams) and any(packable(o, roles) for o in roles.streams)
+    can = bool(roles.streams) and any(packable(o, roles.vector) for o in roles.streams)
     if not can:
         return ("none",)
     return ("block", "root") if roles.pack else ("none", "block", "root")
@@ -67,7 +75,7 @@ def _depths(roles: Roles, packing: Packing) -> list[Knob | None]:
 
     Blocks divide it: a rest would be another copy of the innermost code.
     """
-    extent = known(roles.reduce[-1].extent) if roles.reduce else 1
+    extent = known(roles.steps[-1].extent) if roles.steps else 1
     most = min(MOST_DEPTH, extent // 2)
     values = tuple(n for n in range(LEAST_DEPTH, most + 1, 8) if extent % n == 0)
     if packing == "none" or not values:
@@ -92,7 +100,7 @@ def _knobs(roles: Roles, target: Target) -> dict[str, Knob]:
     lanes = native_lanes(roles, target)
     rows, columns = known(roles.rows.extent), known(roles.vector.extent)
     most = min(rows, 16 if target.registers <= 16 else 28)
-    depth = known(roles.reduce[-1].extent) if roles.reduce else 1
+    depth = known(roles.steps[-1].extent) if roles.steps else 1
     values: dict[str, list[Any]] = {
         "rows": [n for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 28) if n <= most],
         "columns": vector_lengths(columns, lanes, 6),
@@ -145,7 +153,7 @@ def _bounded_code(roles: Roles, target: Target, depth: Knob | None) -> Rule:
     assert roles.rows is not None
     assert roles.vector is not None
     rows, columns = known(roles.rows.extent), known(roles.vector.extent)
-    extent = known(roles.reduce[-1].extent) if roles.reduce else 1
+    extent = known(roles.steps[-1].extent) if roles.steps else 1
 
     def rule(values: Mapping[str, Array]) -> Array:
         steps = values[depth.name] if depth is not None else extent

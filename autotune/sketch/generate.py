@@ -16,9 +16,11 @@ from loopwright.sched.recipes.chains import with_chains
 from loopwright.sched.recipes.default import default_schedule, schedule_stage
 from loopwright.sched.recipes.graph import dominant, finish_inside, followers, inline_all
 from loopwright.sched.recipes.groups import groups
+from loopwright.sched.recipes.refine import refined
 from loopwright.sched.recipes.roles import Roles, roles_of
 from loopwright.sched.recipes.rowplans import schedule_groups
 from loopwright.sched.recipes.stencil_plan import schedule_chains
+from loopwright.sched.recipes.turned import tiled, turned
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
 
@@ -67,12 +69,14 @@ def _of_stage(base: Schedule, name: str, target: Target) -> Iterator[Sketch]:
     """The sketches of the stage with the most work, by the rule its structure asks for; of an update there are none."""
     if base.nests.stages[name].stage.updating is not None:
         return
+    refined_base, roles = refined(base, name)
+    if tiled(roles):
+        for tile in (roles, turned(roles)):
+            if tile is not None and tile.gemm_like:
+                yield from gemm_sketches(refined_base, tile, target)
+        return
     roles = roles_of(base.nests, name)
-    rule: Rule = elementwise_sketches
-    if roles.gemm_like:
-        rule = gemm_sketches
-    elif roles.reduce:
-        rule = reduction_sketches
+    rule: Rule = reduction_sketches if roles.reduce else elementwise_sketches
     yield from rule(base, roles, target)
 
 
@@ -82,7 +86,7 @@ def _rest(schedule: Schedule, done: set[str], target: Target) -> Schedule:
     schedule = schedule_groups(schedule, target, done)
     for stage in schedule.work.stages:
         nest = schedule.nests.stages[stage.name]
-        if nest.place.kind != "inline" and stage.name not in done:
+        if nest.place.kind not in ("inline", "at") and not nest.relations and stage.name not in done:
             schedule = schedule_stage(schedule, stage.name, target)
         if nest.place.kind == "inline":
             continue

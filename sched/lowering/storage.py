@@ -11,6 +11,7 @@ from loopwright.sched.language.extents import capacity
 from loopwright.sched.lowering.affine import minus, number, simplify, times
 from loopwright.sched.lowering.bounds import Box
 from loopwright.sched.lowering.frame import Frame
+from loopwright.sched.lowering.rejoin import rejoined
 from loopwright.sched.lowering.stmt import Alloc, Buffer, Stmt, seq
 from loopwright.sched.scheduling.nest import Split, StageNest
 
@@ -113,7 +114,8 @@ def laid_out(frame: Frame, point: tuple[Expr, ...]) -> tuple[Expr, ...]:
                     pending = True
             elif relation.outer in values and relation.inner in values and relation.fused not in values:
                 scaled = times(values[relation.outer], frame.extent(relation.inner))
-                values[relation.fused] = simplify(Binary("add", scaled, values[relation.inner], "int32"))
+                whole = Binary("add", scaled, values[relation.inner], "int32")
+                values[relation.fused] = simplify(rejoined(whole, {}))
                 pending = True
     assert frame.nest.layout is not None
     return tuple(values[loop] for loop in frame.nest.layout)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from loopwright.sched.recipes.names import Names
-from loopwright.sched.recipes.roles import Operand, Roles
+from loopwright.sched.recipes.packing import compute_here, pack, steps_last
+from loopwright.sched.recipes.roles import Operand, Roles, packable
 from loopwright.sched.scheduling.knobs import Knob
-from loopwright.sched.scheduling.nest import Nests
 from loopwright.sched.scheduling.schedule import Schedule
 
 Number = Any  # an int, a knob, or arithmetic on knobs
@@ -33,6 +33,9 @@ class GemmPlan:
             columns where it is used.
         sharing: what the cores divide among themselves: blocks of rows, of columns, or both together.
         order: of the tiles in a block: ``rows`` has the loop over row tiles outside. A name stands for a knob with both.
+        band: iterations of the innermost axis outside the tile that are in one block, where they share what is packed.
+        lanes: elements of a vector of what is laid out anew for a turned stage.
+        here: producers that are computed in each block, over what it reads; the others are computed whole, before.
     """
 
     rows: Number
@@ -44,6 +47,9 @@ class GemmPlan:
     packing: Packing = "none"
     sharing: Sharing = "columns"
     order: str = "columns"
+    band: Number | None = None
+    lanes: int = 8
+    here: tuple[str, ...] = ()
 
 
 def gemm(schedule: Schedule, roles: Roles, plan: GemmPlan) -> Schedule:
@@ -64,7 +70,13 @@ class _Gemm:
         self.column_tile, self.lane = names.pair(self.columns, "t", "v")
         self.row_block, self.row_in = names.pair(self.rows, "o", "b")
         self.column_block, self.column_in = names.pair(self.columns, "o", "b")
-        self.steps = [axis.name for axis in roles.reduce]
+        self.steps = [axis.name for axis in roles.steps]
+        self.outside = [axis.name for axis in roles.outer]
+        self.band_in = ""
+        if plan.band is not None:
+            self.banded = self.outside.pop()
+            self.band, self.band_in = names.pair(self.banded, "o", "b")
+            self.outside.append(self.band)
         self.deep, self.unrolled = names.pair(self.steps[-1], "o", "u") if self.steps else ("", "")
         self.deep_block, self.deep_in = names.pair(self.steps[-1], "d", "s") if self.steps else ("", "")
         self.shared = names.new("p")
@@ -78,6 +90,8 @@ class _Gemm:
         s = s.split(f"{stage}.{self.columns}", (self.column_tile, self.lane), plan.columns)
         blocks = (self.column_block, self.column_in)
         s = s.split(f"{stage}.{self.column_tile}", blocks, plan.column_tiles, WHOLE)
+        if plan.band is not None:
+            s = s.split(f"{stage}.{self.banded}", (self.band, self.band_in), plan.band, WHOLE)
         steps = self.steps[-1]
         if plan.depth is not None:
             s, steps = s.split(f"{stage}.{steps}", (self.deep_block, self.deep_in), plan.depth), self.deep_in
@@ -91,27 +105,29 @@ class _Gemm:
             .unroll(f"{stage}.{self.unrolled}")
         )
         s = s.parallel(f"{stage}.{outermost}")
+        for producer in plan.here:
+            s = compute_here(s, producer, f"{stage}.{outermost}", plan.columns)
         for operand in self._packed():
             s = pack(
                 s, operand, self.roles, plan.columns, f"{stage}.{block}" if plan.packing == "block" else None
             )
-        return s
+        return steps_last(s, self.roles, plan.lanes) if self.roles.turned else s
 
     def _order(self) -> str:
         """All loops, outermost first."""
-        outside = [axis.name for axis in self.roles.outer]
         blocks = [self.row_block, self.column_block]
         if self.plan.sharing == "columns":
             blocks.reverse()
-        tiles = [self.row_in, self.column_in]
+        tiles = [*([self.band_in] if self.band_in else []), self.row_in, self.column_in]
         if self.plan.depth is not None:
             blocks.insert(1 if self.plan.sharing == "columns" else 2, self.deep_block)
         rest = [*self.steps[:-1], self.deep, self.unrolled, self.row, self.lane]
         ones = [axis.name for axis in self.roles.stage.all_axes if axis.extent == 1]
-        return " ".join([*ones, *outside, *blocks, *tiles, *rest])
+        return " ".join([*ones, *self.outside, *blocks, *tiles, *rest])
 
     def _tile_order(self) -> str | Knob:
-        orders = {"rows": f"{self.row_in} {self.column_in}", "columns": f"{self.column_in} {self.row_in}"}
+        rows = f"{self.band_in} {self.row_in}".strip()
+        orders = {"rows": f"{rows} {self.column_in}", "columns": f"{self.column_in} {rows}"}
         return orders.get(self.plan.order) or Knob(self.plan.order, tuple(orders.values()))
 
     def _fused(self, s: Schedule) -> tuple[Schedule, str, str]:
@@ -120,7 +136,7 @@ class _Gemm:
         if self.plan.sharing == "columns":
             blocks.reverse()
         inside = blocks if self.plan.sharing == "both" else blocks[:1]
-        shared = [axis.name for axis in self.roles.outer] + inside
+        shared = self.outside + inside
         outermost, *others = shared
         for number, loop in enumerate(others):
             name = self.shared if number == len(others) - 1 else self.names.new("f")
@@ -135,51 +151,4 @@ class _Gemm:
         """The operands to copy: all that must be, and with packing also those that could be read as they are."""
         if self.plan.packing == "none":
             return []
-        return [o for o in self.roles.streams if packable(o, self.roles)]
-
-
-def packable(operand: Operand, roles: Roles) -> bool:
-    """Whether the recipe can copy this operand: its indices are plain, and the vector axis is one of them."""
-    plain = operand.plain and sum(1 for dim in operand.dims if roles.vector in dim) == 1
-    return plain and all(dim for dim, size in zip(operand.dims, operand.shape, strict=True) if size > 1)
-
-
-def pack(schedule: Schedule, operand: Operand, roles: Roles, lanes: Number, at: str | None) -> Schedule:
-    """Copy an operand so that its vectors lie one after the other in the order of the reduction."""
-    name = free_name(schedule.nests, f"{operand.name}_packed")
-    s = schedule.cache_read(operand.name, at=at, name=name, consumers=[roles.stage.name])
-    nest = s.nests.stages[name]
-    names = Names(nest)
-    dims = [next(iter(dim), None) for dim in operand.dims]
-    loops = [axis.name for axis in nest.stage.axes]
-    vector = next(loop for loop, axis in zip(loops, dims, strict=True) if axis is roles.vector)
-    outer, inner = names.pair(vector, "o", "i")
-    s = s.split(f"{name}.{vector}", (outer, inner), lanes)
-    reducing = [loop for loop, axis in zip(loops, dims, strict=True) if axis is not None and axis.reduce]
-    others = [loop for loop in loops if loop != vector and loop not in reducing]
-    # Of a block the few vectors of a row are copied together: the other way round LLVM writes out whole copies of the long loop.
-    copied = [*others, outer, *reducing] if at is None else [*others, *reducing, outer]
-    s = s.reorder(name, " ".join([*copied, inner]))
-    s = s.transform_layout(name, " ".join([*others, outer, *reducing, inner]))
-    if at is None:
-        first = [*others, outer]
-        shared = first[0]
-        for loop in first[1:]:
-            fused = names.new("p")
-            if _in_layout(s, name):
-                break
-            s, shared = s.fuse(f"{name}.{shared}", f"{name}.{loop}", fused), fused
-        s = s.parallel(f"{name}.{shared}")
-    return s.vectorize(f"{name}.{inner}")
-
-
-def _in_layout(schedule: Schedule, stage: str) -> bool:
-    return schedule.nests.stages[stage].layout is not None
-
-
-def free_name(nests: Nests, wanted: str) -> str:
-    """A name that no tensor has."""
-    name, number = wanted, 2
-    while nests.tensor(name) is not None:
-        name, number = f"{wanted}{number}", number + 1
-    return name
+        return [o for o in self.roles.streams if packable(o, self.roles.vector)]

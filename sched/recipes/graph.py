@@ -11,6 +11,7 @@ from loopwright.sched.language.extents import known_shape
 from loopwright.sched.language.stage import Stage
 from loopwright.sched.lowering.prepare import definitions
 from loopwright.sched.recipes.roles import roles_of
+from loopwright.sched.recipes.turned import tiled
 from loopwright.sched.scheduling.nest import Nests
 from loopwright.sched.scheduling.schedule import Schedule
 
@@ -43,7 +44,7 @@ def _cheap(nests: Nests, stage: Stage) -> bool:
     if evaluations <= elements * (1 if functions else 2):
         return True
     # Evaluated again and again: only what is about as cheap as a load, and not under a register tile.
-    return not functions and len(nodes) <= SMALL and not any(roles_of(nests, r).gemm_like for r in readers)
+    return not functions and len(nodes) <= SMALL and not any(tiled(roles_of(nests, r)) for r in readers)
 
 
 def _points(extents: tuple[Extent, ...]) -> int:
@@ -86,3 +87,15 @@ def finish_inside(schedule: Schedule, follower: str, stage: str) -> Schedule:
         except ScheduleError:
             return placed
     return schedule
+
+
+def tiles_first(schedule: Schedule) -> list[Stage]:
+    """The stages, those with a register tile before the others: a tile has a say in how what it reads is stored."""
+    nests = schedule.nests
+
+    def later(stage: Stage) -> bool:
+        if nests.stages[stage.name].place.kind == "inline" or stage.reduce is None:
+            return True
+        return not tiled(roles_of(nests, stage.name))
+
+    return sorted(schedule.work.stages, key=later)

@@ -7,8 +7,7 @@ from typing import Any
 
 from loopwright.sched.language.expr import Axis
 from loopwright.sched.language.extents import known
-from loopwright.sched.recipes.gemm import free_name
-from loopwright.sched.recipes.names import Names
+from loopwright.sched.recipes.names import Names, free_name
 from loopwright.sched.recipes.pieces import in_pieces
 from loopwright.sched.recipes.roles import Roles
 from loopwright.sched.recipes.simple import fuse_all

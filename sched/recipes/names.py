@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loopwright.sched.scheduling.nest import StageNest
+from loopwright.sched.scheduling.nest import Nests, StageNest
 
 
 class Names:
@@ -22,3 +22,11 @@ class Names:
     def pair(self, axis: str, outer: str, inner: str) -> tuple[str, str]:
         """Names for the two halves of a loop."""
         return self.new(f"{axis}_{outer}"), self.new(f"{axis}_{inner}")
+
+
+def free_name(nests: Nests, wanted: str) -> str:
+    """A name that no tensor has."""
+    name, number = wanted, 2
+    while nests.tensor(name) is not None:
+        name, number = f"{wanted}{number}", number + 1
+    return name

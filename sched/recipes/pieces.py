@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from loopwright.sched.recipes.gemm import free_name
-from loopwright.sched.recipes.names import Names
+from loopwright.sched.recipes.names import Names, free_name
 from loopwright.sched.recipes.roles import Roles
 from loopwright.sched.scheduling.schedule import Schedule
 

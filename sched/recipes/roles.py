@@ -21,7 +21,15 @@ class Operand:
     name: str
     shape: tuple[int, ...]
     dims: tuple[dict[Axis, int], ...]
-    plain: bool  # every index is one axis, or a constant
+    whole: tuple[
+        bool, ...
+    ]  # for each dimension, whether its index is an axis, the two halves of one, or a constant
+    spans: tuple[int, ...] = ()  # how many dimensions of the tensor are one here, for each
+
+    @property
+    def plain(self) -> bool:
+        """Whether every index is an axis, the two halves of one, or a constant."""
+        return all(self.whole)
 
     def uses(self, axis: Axis) -> bool:
         """Whether the axis moves the operand."""
@@ -35,6 +43,26 @@ class Operand:
             and self.dims[last].get(axis) == 1
             and not any(axis in dim for n, dim in enumerate(self.dims) if n != last)
         )
+
+    def along(self, axis: Axis) -> int:
+        """The size of the dimension that the axis moves."""
+        return next((size for dim, size in zip(self.dims, self.shape, strict=True) if axis in dim), 1)
+
+    @property
+    def steps(self) -> set[Axis]:
+        """The reduction axes that are steps to a neighbour, as ``r`` in ``x[i + r]``."""
+        mixed = [dim for dim in self.dims if {axis.reduce for axis in dim} == {False, True}]
+        return {axis for dim in mixed for axis in dim if axis.reduce}
+
+    @property
+    def windowed(self) -> bool:
+        """Whether an index adds a step of a reduction to a place: neighbours share what they read."""
+        return bool(self.steps)
+
+    @property
+    def merged(self) -> bool:
+        """Whether several dimensions of the tensor are one here."""
+        return len(self.spans) < sum(self.spans)
 
     @property
     def elements(self) -> int:
@@ -58,6 +86,7 @@ class Roles:
         reduce: the reduction axes, outermost first.
         pack: operands that the vector axis moves, but not to the next element: they must be packed.
         streams: operands that the vector axis moves and ``rows`` does not.
+        spatial: all of the spatial axes, in the order in which the output lies in memory.
     """
 
     stage: Stage
@@ -68,11 +97,45 @@ class Roles:
     reduce: tuple[Axis, ...]
     pack: tuple[Operand, ...]
     streams: tuple[Operand, ...]
+    spatial: tuple[Axis, ...] = ()
+
+    @property
+    def turned(self) -> bool:
+        """Whether the output does not lie along the vector axis: what is complete is written across memory."""
+        return self.vector is not None and self.vector is not self.spatial[-1]
+
+    @property
+    def steps(self) -> tuple[Axis, ...]:
+        """The reduction axes in the order that suits a register tile.
+
+        Last comes the one along which lies what the rows read; of a turned stage, for which that is laid out anew, those
+        that are no step to a neighbour.
+        """
+        if self.turned:
+            near = {axis for o in self.operands for axis in o.steps}
+            return tuple(sorted(self.reduce, key=lambda axis: axis not in near))
+        kept = [o for o in self.operands if self.vector is None or not o.uses(self.vector)]
+        return tuple(sorted(self.reduce, key=lambda axis: any(o.contiguous(axis) for o in kept)))
+
+    @property
+    def shared(self) -> Axis | None:
+        """The innermost axis outside the tile if what the vector axis moves stays the same along it: rows of a picture."""
+        last = self.outer[-1] if self.outer else None
+        return None if last is None or any(o.uses(last) for o in self.streams) else last
 
     @property
     def gemm_like(self) -> bool:
         """Whether a register tile pays: both sides of it are reused along the other."""
-        return self.vector is not None and self.rows is not None
+        return self.vector is not None and self.rows is not None and not self.window
+
+    @property
+    def window(self) -> bool:
+        """Whether each element is a sum over a window that moves along the vector axis, and over nothing else: pooling, or
+        a convolution of each channel by itself. What is loaded is used again by neighbours only."""
+        if self.vector is None or not self.reduce or self.pack:
+            return False
+        near = [o for o in self.operands if o.uses(self.vector)]
+        return all(any(axis in o.steps for o in near) for axis in self.reduce)
 
     @property
     def itemsize(self) -> int:
@@ -84,17 +147,22 @@ class Roles:
 def roles_of(nests: Nests, name: str) -> Roles:
     """Find the roles of a stage's axes, after inlining."""
     definition = definitions(nests)[name]
-    stage = definition.stage
-    operands = operands_of(definition.innermost)
-    spatial = [axis for axis in definition.axes if known(axis.extent) > 1]
+    return roles_from(definition.stage, definition.axes, operands_of(definition.innermost))
+
+
+def roles_from(
+    stage: Stage, axes: Iterable[Axis], operands: tuple[Operand, ...], vector: Axis | None = None
+) -> Roles:
+    """The roles of some axes of a stage, by what it reads; ``vector`` is the vector axis if it is already chosen."""
+    spatial = [axis for axis in axes if known(axis.extent) > 1]
     reduce = tuple(axis for axis in stage.reduce_axes if known(axis.extent) > 1)
-    vector = _vector_axis(spatial, operands, bool(reduce))
+    vector = _vector_axis(spatial, operands, bool(reduce)) if vector is None else vector
     rows = _rows_axis(spatial, operands, vector) if reduce else None
     moved = () if vector is None else tuple(o for o in operands if o.uses(vector))
     streams = moved if rows is None else tuple(o for o in moved if not o.uses(rows))
     pack = () if vector is None or rows is None else tuple(o for o in streams if not o.contiguous(vector))
     outer = tuple(axis for axis in spatial if axis is not vector and axis is not rows)
-    return Roles(stage, operands, vector, rows, outer, reduce, pack, streams)
+    return Roles(stage, operands, vector, rows, outer, reduce, pack, streams, tuple(spatial))
 
 
 def operands_of(exprs: Iterable[Expr]) -> tuple[Operand, ...]:
@@ -108,21 +176,38 @@ def operands_of(exprs: Iterable[Expr]) -> tuple[Operand, ...]:
     return tuple(found.values())
 
 
+def packable(operand: Operand, vector: Axis | None) -> bool:
+    """Whether an operand can be copied so that it lies along the vector axis: the axis is one of its dimensions, all of
+    which is read, and no other dimension stands still."""
+    whole = [ok for dim, ok in zip(operand.dims, operand.whole, strict=True) if vector in dim]
+    return whole == [True] and all(
+        dim for dim, size in zip(operand.dims, operand.shape, strict=True) if size > 1
+    )
+
+
 def _operand(load: Load) -> Operand:
+    """What a read moves along which axis."""
     dims: list[dict[Axis, int]] = []
-    plain = True
+    whole: list[bool] = []
     for index in load.indices:
         form = linear(index)
         dim: dict[Axis, int] = {}
+        affine = True
         for term, step in form.terms.values():
-            if isinstance(term, Axis):
-                dim[term] = step
-            else:
-                plain = False
+            if not isinstance(term, Axis):
+                affine = False
                 dim.update({axis: 2 for axis in walk(term) if isinstance(axis, Axis)})
-        plain = plain and (not dim or (len(dim) == 1 and form.const == 0 and list(dim.values()) == [1]))
+            elif known(term.extent) > 1:
+                dim[term] = step
+        whole.append(affine and (not dim or (form.const == 0 and _one_axis(dim))))
         dims.append(dim)
-    return Operand(load.tensor.name, known_shape(load.tensor.shape), tuple(dims), plain)
+    return Operand(load.tensor.name, known_shape(load.tensor.shape), tuple(dims), tuple(whole))
+
+
+def _one_axis(dim: dict[Axis, int]) -> bool:
+    """Whether an index is an axis, or put together from its two halves."""
+    (inner, step), *outer = sorted(dim.items(), key=lambda item: item[1])
+    return step == 1 and (not outer or [n for _, n in outer] == [known(inner.extent)])
 
 
 def _vector_axis(spatial: list[Axis], operands: tuple[Operand, ...], reduces: bool) -> Axis | None:
@@ -135,7 +220,7 @@ def _vector_axis(spatial: list[Axis], operands: tuple[Operand, ...], reduces: bo
         return last
     # Nothing lies along it: packing pays only where what is packed is used again, by another axis.
     shared = any(not o.uses(axis) for axis in spatial[:-1] for o in using)
-    return last if shared and len(operands) > 1 and all(o.plain for o in using) else None
+    return last if shared and len(operands) > 1 and all(packable(o, last) for o in using) else None
 
 
 def _rows_axis(spatial: list[Axis], operands: tuple[Operand, ...], vector: Axis | None) -> Axis | None:

@@ -83,7 +83,7 @@ def reduction(schedule: Schedule, roles: Roles, plan: SimplePlan) -> Schedule:
     names = Names(schedule.nests.stages[stage])
     steps = [axis.name for axis in roles.reduce]
     s, inner, unrolled = schedule, [], []
-    outer = [axis.name for axis in (*roles.outer, *([roles.rows] if roles.rows else []))]
+    outer = [axis.name for axis in (*roles.outer, *([roles.rows] if roles.rows is not None else []))]
     if roles.vector is not None:
         vectors, lane = names.pair(roles.vector.name, "o", "v")
         s = s.split(f"{stage}.{roles.vector.name}", (vectors, lane), plan.lanes)

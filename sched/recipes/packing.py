@@ -1,0 +1,110 @@
+"""Copies and producers laid out as a register tile reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loopwright.sched.language.expr import Axis
+from loopwright.sched.language.extents import known
+from loopwright.sched.recipes.names import Names, free_name
+from loopwright.sched.recipes.roles import Operand, Roles
+from loopwright.sched.scheduling.schedule import Schedule
+
+Number = Any  # an int, a knob, or arithmetic on knobs
+
+
+def pack(schedule: Schedule, operand: Operand, roles: Roles, lanes: Number, at: str | None) -> Schedule:
+    """Copy an operand so that its vectors lie one after the other in the order of the reduction."""
+    name = free_name(schedule.nests, f"{operand.name}_packed")
+    s = schedule.cache_read(operand.name, at=at, name=name, consumers=[roles.stage.name])
+    names = Names(s.nests.stages[name])
+    s, loops = _loops(s, name, operand, names)
+    vector = next(loop for loop, dim in loops.items() if roles.vector in dim)
+    others = [loop for loop, dim in loops.items() if loop != vector and not any(a.reduce for a in dim)]
+    reducing = [loop for loop in loops if loop != vector and loop not in others]
+    if len(loops[vector]) > 1:  # the vector axis is part of an axis of the operand
+        assert roles.vector is not None
+        whole, (group, vector) = vector, names.pair(vector, "g", "m")
+        s, others = s.split(f"{name}.{whole}", (group, vector), known(roles.vector.extent)), [*others, group]
+    outer, inner = names.pair(vector, "o", "i")
+    s = s.split(f"{name}.{vector}", (outer, inner), lanes)
+    # Of a block the few vectors of a row are copied together: the other way round LLVM writes out whole copies of the long loop.
+    copied = [*others, outer, *reducing] if at is None else [*others, *reducing, outer]
+    s = s.reorder(name, " ".join([*copied, inner]))
+    order = sorted(reducing, key=lambda loop: [axis in loops[loop] for axis in roles.steps], reverse=True)
+    s = s.transform_layout(name, " ".join([*others, outer, *order, inner]))
+    if at is None:
+        s = s.parallel(f"{name}.{[*others, outer][0]}")
+    return s.vectorize(f"{name}.{inner}")
+
+
+def _loops(
+    s: Schedule, name: str, operand: Operand, names: Names
+) -> tuple[Schedule, dict[str, dict[Axis, int]]]:
+    """The loops of a copy by the dimensions of the operand: dimensions that are one there are fused."""
+    axes = [axis.name for axis in s.nests.stages[name].stage.axes]
+    found = {}
+    for dim, span in zip(operand.dims, operand.spans or (1,) * len(axes), strict=True):
+        loop, *more = axes[:span]
+        axes = axes[span:]
+        for other in more:
+            fused = names.new(f"{loop}{other}")
+            s, loop = s.fuse(f"{name}.{loop}", f"{name}.{other}", fused), fused
+        found[loop] = dim
+    return s, found
+
+
+def compute_here(schedule: Schedule, producer: str, loop: str, lanes: Number) -> Schedule:
+    """Compute a producer inside a loop of its consumer, in vectors along memory."""
+    last = schedule.nests.stages[producer].loops[-1].name
+    return schedule.compute_at(producer, loop).vectorize(f"{producer}.{last}", lanes)
+
+
+def steps_last(schedule: Schedule, roles: Roles, lanes: int) -> Schedule:
+    """Lay out what the vector axis does not move so that the innermost steps of the reduction lie one after the other.
+
+    A producer that nothing else reads is stored like that; anything else is copied.
+    """
+    s = schedule
+    for operand in roles.operands:
+        axis = roles.steps[-1]
+        if roles.vector is None or operand.uses(roles.vector) or not operand.uses(axis):
+            continue
+        if operand.contiguous(axis):
+            continue
+        name = operand.name
+        if not _own(s, name):
+            name = free_name(s.nests, f"{name}_turned")
+            s = s.cache_read(operand.name, name=name, consumers=[roles.stage.name])
+        s = _turned(s, name, operand, axis, lanes)
+    return s
+
+
+def _own(schedule: Schedule, name: str) -> bool:
+    """Whether a tensor is a stage at root of which only one other knows."""
+    nest = schedule.nests.stages.get(name)
+    return (
+        nest is not None
+        and nest.place.kind == "root"
+        and nest.stage.reduce is None
+        and not nest.relations
+        and name not in schedule.nests.outputs.values()
+        and len(schedule.nests.consumers(name)) == 1
+    )
+
+
+def _turned(schedule: Schedule, name: str, operand: Operand, axis: Axis, lanes: int) -> Schedule:
+    """Store a stage with one dimension last; it is computed along the dimension that was."""
+    nest = schedule.nests.stages[name]
+    loops = dict(zip([a.name for a in nest.stage.axes], operand.dims, strict=True))
+    turned = next(loop for loop, dim in loops.items() if axis in dim)
+    along = list(loops)[-1]
+    across, lane = Names(nest).pair(along, "o", "v")
+    s = schedule.split(f"{name}.{along}", (across, lane), lanes)
+    others = [loop for loop in loops if loop not in (turned, along)]
+    s = s.reorder(name, " ".join([*others, across, turned, lane]))
+    s = s.transform_layout(name, " ".join([*others, across, lane, turned]))
+    wide = [loop for loop, extent in zip(loops, operand.shape, strict=True) if loop in others and extent > 1]
+    for loop in wide[-1:]:
+        s = s.reorder(name, " ".join([loop, *[o for o in others if o != loop]])).parallel(f"{name}.{loop}")
+    return s.vectorize(f"{name}.{lane}")
