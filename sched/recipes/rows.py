@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from loopwright.sched.language.extents import known
-from loopwright.sched.recipes.gemm import pack, packable
 from loopwright.sched.recipes.groups import Group
 from loopwright.sched.recipes.lanes import LanesPlan, along, lanes
 from loopwright.sched.recipes.names import Names
-from loopwright.sched.recipes.roles import Roles, roles_of
+from loopwright.sched.recipes.packing import pack
+from loopwright.sched.recipes.roles import Roles, packable, roles_of
 from loopwright.sched.recipes.simple import fuse_all
 from loopwright.sched.scheduling.schedule import Schedule
 
@@ -79,7 +79,7 @@ def rows(schedule: Schedule, group: Group, plan: RowsPlan) -> Schedule:
         roles = roles_of(s.nests, stage)
         where = f"{host}.{shared}" if plan.packing == "outer" and outer else None
         for operand in roles.pack:
-            if packable(operand, roles):
+            if packable(operand, roles.vector):
                 s = pack(s, operand, roles, plan.tiles[stage].columns, where)
     return s
 
