@@ -119,6 +119,7 @@ LN2 = mp.log(2)
 HALF = (-LN2 / 2, LN2 / 2)  # what is left of an exponent
 THIRD = (-mp.mpf(1) / 3, mp.mpf(1) / 3)  # of a mantissa, in float32
 EIGHTH = (0, (mp.pi / 4) ** 2)  # of an angle, squared
+SLACK = mp.mpf(1) / 64  # of an angle that may be taken to the second nearest multiple
 RATIO = (0, ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2)  # of a mantissa, in float64, squared
 
 
@@ -182,7 +183,6 @@ def logarithm_fits() -> list[Fit]:
 
     near, short = tail(mp.log1p, [(1, 1), (2, mp.mpf(-1) / 2)], 3), tail(mp.log1p, [(1, 1)], 2)
     two, by_two = tail(log2, [(1, 1)], 1), relative(1, log2)
-    wide = of_square(lambda s: ratio(s) / s / LN2)
     double = of_square(tail(ratio, [(1, 2)], 3))
     first = 2 / LN2
     rest = of_square(tail(lambda s: ratio(s) / LN2, [(1, first), (3, first / 3)], 5))
@@ -200,11 +200,11 @@ def logarithm_fits() -> list[Fit]:
         Fit("LOG2_FAST", "as LOG2", two, by_two, THIRD, tuple(range(8))),
         Fit(
             "WIDE_LOG2",
-            "log2((1+s)/(1-s)) / s in s**2, for float32's powers",
-            wide,
-            lambda z: mp.mpf(1),
-            RATIO,
-            tuple(range(5)),
+            "log2(1+f) / f, |f| <= 1/3, for float32's powers",
+            lambda f: log2(f) / f,
+            by_two,
+            THIRD,
+            tuple(range(12)),
             "float64",
         ),
         Fit(
@@ -239,6 +239,9 @@ def trigonometric_fits() -> list[Fit]:
         ),
         odd("SIN_64", "as SIN", mp.sin, EIGHTH, 6, "float64"),
         Fit("COS_64", "as COS", near, weight, EIGHTH, tuple(range(6)), "float64"),
+        odd(
+            "TAN", "(tan(r) - r) / r**3 in r**2, |r| <= pi/4 + 1/64", mp.tan, (0, (mp.pi / 4 + SLACK) ** 2), 6
+        ),
         odd("WIDE_SIN", "as SIN, for quotients in float64", mp.sin, EIGHTH, 4, "float64"),
         Fit("WIDE_COS", "as COS, for quotients in float64", near, weight, EIGHTH, tuple(range(4)), "float64"),
         odd("ATAN", "(atan(x) - x) / x**3 in x**2, |x| <= 1/2", mp.atan, (0, 0.25), 6),

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from tvm import tirx
-from tvm.ir.expr import TensorLoad
 from tvm.tirx import AllocBuffer, BufferLoad, BufferStore, For, ForKind, IfThenElse, PrimFunc, SeqStmt
 
 from loopwright.sched import dtypes
@@ -37,6 +36,7 @@ from loopwright.sched.lowering.callcode import Calls
 from loopwright.sched.lowering.microcode import microcode
 from loopwright.sched.lowering.ranges import Ranges
 from loopwright.sched.lowering.rejoin import rejoined
+from loopwright.sched.lowering.scratch import VECTOR_ALIGNMENT, Scratch
 from loopwright.sched.lowering.sharing import repeated
 
 KINDS = {
@@ -45,7 +45,6 @@ KINDS = {
     "vectorize": ForKind.VECTORIZED,
     "unroll": ForKind.UNROLLED,
 }
-VECTOR_ALIGNMENT = 64
 # Local buffers up to this size live on the stack.
 STACK_BYTES = 16 * 1024
 
@@ -65,17 +64,20 @@ CLOCK = "llvm.readcyclecounter" if platform.machine() in ("x86_64", "AMD64") els
 OF_BOOLS = {"min": tirx.And, "max": tirx.Or}
 
 
-def emit(program: stmt.Program) -> PrimFunc:
+def emit(program: stmt.Program, fused: bool) -> PrimFunc:
     """The PrimFunc of a program: parameters are the inputs, then the outputs, aligned to their elements only.
+
+    Args:
+        fused: whether it may be for CPUs alone that multiply and add in one rounding.
 
     Raises:
         BuildError: a buffer has more elements than indices can tell apart.
     """
-    return _Emitter().program(program)
+    return _Emitter(fused).program(program)
 
 
 class _Emitter:
-    def __init__(self) -> None:
+    def __init__(self, fused: bool) -> None:
         self.buffers: dict[int, Any] = {}
         self.values: dict[int, Any] = {}
         self.ranges = Ranges()
@@ -87,9 +89,7 @@ class _Emitter:
         # Of the expression at work: the nodes that occur several times, and what those computed so far are.
         self.repeated: set[int] = set()
         self.known: dict[int, Any] = {}
-        # Of the statement at work: the stores that hold such values; and the vector loop it is in, with its length.
-        self.held: list[Any] = []
-        self.lanes: tuple[Any, Any] = (tirx.const(0, "int32"), 1)
+        self.scratch = Scratch(fused)
 
     def program(self, program: stmt.Program) -> PrimFunc:
         """The whole function."""
@@ -158,13 +158,10 @@ class _Emitter:
         return SeqStmt(parts) if len(parts) > 1 else parts[0] if parts else tirx.Evaluate(0)
 
     def parts(self, s: stmt.Stmt) -> list[Any]:
-        """A statement as a row of TensorIR's: before it stand the stores that hold what is used several times in it."""
+        """A statement as a row of TensorIR's: before it stands what is used several times in it."""
         if isinstance(s, stmt.Seq):
             return self.row(s.body)
-        outside, self.held = self.held, []
-        made = self.alone(s)
-        before, self.held = self.held, outside
-        return [*before, made]
+        return self.scratch.written(lambda: self.alone(s))
 
     def row(self, parts: tuple[stmt.Stmt, ...]) -> list[Any]:
         """Statements in order; what follows a call of a C function is done if that has not failed."""
@@ -184,10 +181,7 @@ class _Emitter:
                 var = tirx.Var(s.var.name.replace(".", "_"), kind)
                 self.values[id(s.var)] = tirx.Cast("int32", var) if self.sizes else var
                 self.places[id(s.var)] = var
-                outside = self.lanes
-                self.lanes = (var, s.extent) if s.kind == "vectorize" else outside
-                body = self.statement(s.body)
-                self.lanes = outside
+                body = self.body(s, var)
                 return For(var, tirx.const(0, kind), self.extent(s.extent), KINDS[s.kind], body)
             case stmt.Let():
                 self.values[id(s.var)] = self.whole(s.value)
@@ -200,8 +194,10 @@ class _Emitter:
                 self.values[id(s.var)] = bound
                 return tirx.Bind(bound, self.whole(s.value))
             case stmt.If():
-                otherwise = None if s.otherwise is None else self.statement(s.otherwise)
-                return IfThenElse(self.condition(s.cond), self.statement(s.then), otherwise)
+                cond = self.condition(s.cond)
+                with self.scratch.partial():
+                    otherwise = None if s.otherwise is None else self.statement(s.otherwise)
+                    return IfThenElse(cond, self.statement(s.then), otherwise)
             case stmt.Alloc():
                 dims = tuple(larger(size, 1) for size in s.buffer.dims)
                 roomy = replace(s.buffer, dims=dims)
@@ -230,6 +226,16 @@ class _Emitter:
                 return BufferStore(buffer, self.whole(s.value, stored=True), place)
         raise AssertionError(f"no TensorIR for {type(s).__name__}")
 
+    def body(self, loop: stmt.For, var: Any) -> Any:
+        """The body of a loop."""
+        if loop.kind == "vectorize":
+            with self.scratch.vector(var, loop.extent):
+                return self.statement(loop.body)
+        if isinstance(loop.extent, Expr):
+            with self.scratch.partial():
+                return self.statement(loop.body)
+        return self.statement(loop.body)
+
     # --- expressions --------------------------------------------------------------------------------------------
 
     def whole(self, e: Expr, stored: bool = False) -> Any:
@@ -240,25 +246,12 @@ class _Emitter:
         self.repeated, self.known = outside
         return value
 
-    def hold(self, value: Any) -> Any:
-        """A value that is used several times, computed once.
-
-        It goes through a variable in memory, which LLVM turns into a register. TVM's own ``Let`` is of no use here: its
-        analyzer puts values in place of variables, and their sizes multiply.
-        """
-        if isinstance(value, (tirx.Var, tirx.IntImm, tirx.FloatImm, TensorLoad)):
-            return value
-        lane, count = self.lanes
-        place = tirx.decl_buffer((count,), str(value.ty.dtype), "held", data_alignment=VECTOR_ALIGNMENT)
-        self.held += [AllocBuffer(place), BufferStore(place, value, [lane])]
-        return BufferLoad(place, [lane])
-
     def expr(self, e: Expr) -> Any:
         """A part of an expression in TensorIR. A narrow float is the float32 of its value."""
         if id(e) not in self.repeated:
             return self.rounded(e)
         if id(e) not in self.known:
-            self.known[id(e)] = self.hold(self.rounded(e))
+            self.known[id(e)] = self.scratch.hold(self.rounded(e))
         return self.known[id(e)]
 
     def rounded(self, e: Expr) -> Any:
@@ -275,7 +268,7 @@ class _Emitter:
             case Select():
                 return tirx.Select(self.expr(e.cond), self.code(e.a), self.code(e.b))
         value = self.expr(e) if id(e) in self.repeated or isinstance(e, Const) else self.node(e)
-        return narrow.encoded(self.hold(value), e.dtype)
+        return narrow.encoded(self.scratch.hold(value), e.dtype)
 
     def load(self, e: Load) -> Any:
         """An element as it lies in memory."""
@@ -303,16 +296,16 @@ class _Emitter:
                     return integers.negated(a, e.dtype) if integer else tirx.Mul(a, tirx.const(-1, kind))
                 return tirx.Not(a) if e.op == "not" else tirx.bitwise_not(a)
             case Call(fn="abs") if dtypes.is_integer(e.dtype):
-                a = self.hold(self.expr(e.args[0]))
+                a = self.scratch.hold(self.expr(e.args[0]))
                 return tirx.Select(tirx.LT(a, tirx.const(0, e.dtype)), integers.negated(a, e.dtype), a)
             case Call(fn=Extern() as fn):
                 return tirx.call_pure_extern(e.dtype, fn.symbol, *(self.expr(arg) for arg in e.args))
             case Call() if e.fn in calls.COUNTS:
-                return calls.counted(e.fn, self.hold(self.expr(e.args[0])), e.dtype)
+                return calls.counted(e.fn, self.scratch.hold(self.expr(e.args[0])), e.dtype)
             case Call() if e.fn in calls.SEVERAL:
                 return calls.several(e.fn, [self.expr(arg) for arg in e.args], kind)
             case Call():
-                return functions.call(e.fn, [self.expr(arg) for arg in e.args], kind, self.hold)
+                return functions.call(e.fn, [self.expr(arg) for arg in e.args], kind, self.scratch)
             case Cast():
                 return self.cast(e)
             case Select():
@@ -330,7 +323,7 @@ class _Emitter:
             return tirx.Cast(kind, value)
         if source == "float16":  # its greatest number is smaller than most limits
             value, source = tirx.Cast("float32", value), "float32"
-        return floats.to_integer(self.hold(value), source, kind, self.ranges(e.value))
+        return floats.to_integer(self.scratch.hold(value), source, kind, self.ranges(e.value))
 
     def binary(self, e: Binary) -> Any:
         """A binary operation; on integers with the meaning of :mod:`loopwright.sched.lowering.integers`."""
@@ -338,13 +331,13 @@ class _Emitter:
         if e.a.dtype == "bool" and e.op in COMPARISONS:  # TVM compares bools as floats, which LLVM refuses
             a, b = tirx.Cast("int8", a), tirx.Cast("int8", b)
         if e.op == "pow":
-            return functions.power(a, b, _computed(e.dtype), self.hold)
+            return functions.power(a, b, _computed(e.dtype), self.scratch)
         if e.op in OF_BOOLS and e.dtype == "bool":
             return OF_BOOLS[e.op](a, b)
         integer = dtypes.is_integer(e.dtype)
         if e.op in ("min", "max") and dtypes.is_float(e.dtype):
             return floats.extreme(
-                e.op, self.hold(a), self.hold(b), (self.ranges(e.a).nan, self.ranges(e.b).nan)
+                e.op, self.scratch.hold(a), self.scratch.hold(b), (self.ranges(e.a).nan, self.ranges(e.b).nan)
             )
         if integer and e.op in integers.OPERATIONS and not self.ranges.fits(e):
             if (

@@ -73,7 +73,7 @@ def lower_schedule(schedule: Schedule, target: Target) -> Lowered:
     from loopwright.sched.lowering.emit import emit
 
     program = program_of(schedule, target)
-    return Lowered(program, emit(program), target)
+    return Lowered(program, emit(program, target.fused), target)
 
 
 def build_schedule(

@@ -106,6 +106,11 @@ class Target:
         return 32 if "avx2" in self.features else 16
 
     @property
+    def fused(self) -> bool:
+        """Whether it has an instruction that multiplies and adds in one rounding."""
+        return not {"fma", "neon"}.isdisjoint(self.features)
+
+    @property
     def registers(self) -> int:
         """How many vector registers there are."""
         wide = {"avx512f", "neon", "sve"} & set(self.features)

@@ -9,7 +9,7 @@ The coefficients are derived by ``benchmarks/vector_math_coefficients.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from loopwright.sched.lowering.vectormath import (
@@ -22,9 +22,7 @@ from loopwright.sched.lowering.vectormath import (
     power_double,
     trigonometric,
 )
-from loopwright.sched.lowering.vectormath.value import Hold, Value, given, write
-
-Function = Callable[..., Value]
+from loopwright.sched.lowering.vectormath.value import Function, Places, given, write
 
 PRODUCTS = power.PRODUCTS
 BOTH: dict[str, Function] = {
@@ -47,15 +45,15 @@ FAST: dict[str, Function] = {
 FUNCTIONS: dict[str, dict[str, Function]] = {"float32": BOTH | SINGLE | FAST, "float64": BOTH | DOUBLE}
 
 
-def expand(fn: str, args: Sequence[Any], dtype: str, hold: Hold) -> Any | None:
+def expand(fn: str, args: Sequence[Any], dtype: str, places: Places) -> Any | None:
     """The TensorIR of a function of ``args``, which are TensorIR too; None for one that is the C library's.
 
-    ``hold`` gives a value that is used several times a place of its own.
+    ``places`` is where the statements go that it needs before it.
     """
     function = FUNCTIONS[dtype].get(fn)
-    return None if function is None else write(function(*(given(arg, dtype) for arg in args)), hold)
+    return None if function is None else write(function(*(given(arg, dtype) for arg in args)), places)
 
 
-def product(x: Any, exponent: float, dtype: str, hold: Hold) -> Any:
+def product(x: Any, exponent: float, dtype: str, places: Places) -> Any:
     """``x`` (TensorIR) to one of the exponents in :data:`PRODUCTS`, by multiplication."""
-    return write(power.product(given(x, dtype), exponent), hold)
+    return write(power.product(given(x, dtype), exponent), places)

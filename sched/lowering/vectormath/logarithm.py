@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 
 from loopwright.sched.lowering.vectormath import coefficients as c
 from loopwright.sched.lowering.vectormath.exponential import CONSTANTS
 from loopwright.sched.lowering.vectormath.formats import format_of, magnitude, power_of_two, whole
-from loopwright.sched.lowering.vectormath.value import Value, polynomial, select
+from loopwright.sched.lowering.vectormath.value import Either, Value, polynomial, select
 
 LEAST = {"float32": 2 / 3, "float64": math.sqrt(0.5)}
 LOG2_E, LOG10_E = 1 / math.log(2), 1 / math.log(10)
@@ -26,14 +27,12 @@ LOG10_2 = {
 
 def log(x: Value) -> Value:
     """The natural logarithm."""
-    return _special(x, _sum(*parts(x)))
+    return _quick(x, _sum)
 
 
 def log2(x: Value) -> Value:
     """The logarithm to base 2: ``log2(1 + f)`` is ``f`` plus half of it, about."""
-    k, f = parts(x)
-    rest = f * polynomial(f, c.LOG2) if x.dtype == "float32" else f * (LOG2_E - 1) + _tail(f) * LOG2_E
-    return _special(x, (k + f) + rest)
+    return _quick(x, _sum_2)
 
 
 def log10(x: Value) -> Value:
@@ -52,6 +51,21 @@ def log1p(x: Value) -> Value:
     f = (m - 1) + (lost * 0.5) * power_of_two(whole(1 - k, format_of(x).bias)[1])
     tiny = magnitude(x) < 2.0 ** -(format_of(x).mantissa + 3)
     return select(tiny, x, _special(u, _sum(k, f), x))
+
+
+def normal(x: Value) -> Value:
+    """Whether a number is positive, finite and has all its digits."""
+    return (x >= format_of(x).normal) & (x < math.inf)
+
+
+def _quick(x: Value, total: Callable[[Value, Value], Value]) -> Value:
+    """``total`` of the parts of ``x``: without care for special numbers, if there are none."""
+
+    def simple(x: Value) -> Value:
+        k, m = split(x)
+        return total(k, m - 1)
+
+    return Either(normal(x), simple, lambda x: _special(x, total(*parts(x))), x)
 
 
 def parts(x: Value) -> tuple[Value, Value]:
@@ -84,6 +98,13 @@ def _sum(k: Value, f: Value) -> Value:
         return (k * math.log(2) + f) + _tail(f)
     high, low = CONSTANTS[f.dtype].log2
     return k * high + (f + (_tail(f) + k * low))
+
+
+def _sum_2(k: Value, f: Value) -> Value:
+    """k + log2(1 + f)."""
+    if f.dtype == "float32":
+        return (k + f) + f * polynomial(f, c.LOG2)
+    return (k + f) + (f * (LOG2_E - 1) + _tail(f) * LOG2_E)
 
 
 def _tail(f: Value) -> Value:

@@ -1,9 +1,10 @@
 """sin, cos and tan of float32, over its whole range.
 
-The argument in turns, ``x / (2*pi)``, is needed without its whole part, to 2**-57 even if ``x`` is 2**127 (Payne and Hanek
-1983). In float64 a float32 times 29 bits is exact. So ``1 / (2*pi)`` comes in pieces of 29 bits; of each product the
-whole part goes at once, and what is left is added. For large ``x``, of which all are multiples of a power of two, the
-whole turns of that power are left out of the pieces. Nothing branches: all arguments take the same way.
+Arguments of usual size are the matter of :mod:`~loopwright.sched.lowering.vectormath.angles`; if one lane of a vector has a
+larger one, the whole vector comes here. The argument in turns, ``x / (2*pi)``, is needed without its whole part, to 2**-57
+even if ``x`` is 2**127 (Payne and Hanek 1983). In float64 a float32 times 29 bits is exact. So ``1 / (2*pi)`` comes in pieces
+of 29 bits; of each product the whole part goes at once, and what is left is added. For large ``x``, of which all are multiples
+of a power of two, the whole turns of that power are left out of the pieces.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from loopwright.sched.lowering.vectormath import angles
 from loopwright.sched.lowering.vectormath import coefficients as c
 from loopwright.sched.lowering.vectormath.formats import magnitude, rounded, sign_bit, whole, with_sign
-from loopwright.sched.lowering.vectormath.value import Value, constant, polynomial, select
+from loopwright.sched.lowering.vectormath.value import Either, Value, constant, polynomial, select
 
 # A float32 from LARGE on is a multiple of SCALE, one from HUGE on of SCALE**2. PIECES are those of the fractions of
 # 1 / (2*pi), SCALE / (2*pi) and SCALE**2 / (2*pi).
@@ -28,16 +30,30 @@ PIECES = (
 
 def sin(x: Value) -> Value:
     """The sine."""
-    return sine(*_reduced(x), 0, sign_bit(x))
+    return Either(magnitude(x) <= angles.MOST, angles.sin, _sin, x, with_fused=angles.fused_sin)
 
 
 def cos(x: Value) -> Value:
-    """The cosine: the sine a quadrant later."""
-    return sine(*_reduced(x), 1)
+    """The cosine."""
+    return Either(magnitude(x) <= angles.MOST, angles.cos, _cos, x, with_fused=angles.fused_cos)
 
 
 def tan(x: Value) -> Value:
-    """The tangent, a quotient in float64."""
+    """The tangent."""
+    return Either(magnitude(x) <= angles.MOST, angles.tan, _tan, x, with_fused=angles.fused_tan)
+
+
+def _sin(x: Value) -> Value:
+    return sine(*_reduced(x), 0, sign_bit(x))
+
+
+def _cos(x: Value) -> Value:
+    """The sine a quadrant later."""
+    return sine(*_reduced(x), 1)
+
+
+def _tan(x: Value) -> Value:
+    """A quotient in float64."""
     n, r = _reduced(x)
     z = r * r
     sine = r + r * z * polynomial(z, c.WIDE_SIN)
@@ -65,11 +81,4 @@ def _reduced(x: Value) -> tuple[Value, Value]:
 
 def sine(n: Value, r: Value, quadrants: int, sign: Value | None = None) -> Value:
     """The sine of ``(n + quadrants) * pi/2 + r``, its sign changed where ``sign`` is set."""
-    r = r.to("float32")
-    z = r * r
-    sine = r + r * z * polynomial(z, c.SIN)
-    cosine = 1 - z * 0.5 + z * z * polynomial(z, c.COS)
-    _, bits = whole(n.to("float32"), quadrants)
-    turned = (bits >> 1) << 31
-    y = select((bits & 1).equals(1), cosine, sine)
-    return with_sign(y, turned if sign is None else turned ^ sign)
+    return angles.sine(r.to("float32"), whole(n.to("float32"), quadrants)[1], sign)

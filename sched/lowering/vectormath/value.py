@@ -11,14 +11,29 @@ functions here hold their accuracy either way.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Union
+from functools import partial
+from typing import Any, Protocol, Union
 
 from tvm import tirx
 
 Operand = Union["Value", float, int]
+Function = Callable[..., "Value"]
 
-# Gives a value in TensorIR a place of its own, and returns what reads it there.
-Hold = Callable[[Any], Any]
+
+class Places(Protocol):
+    """Where TensorIR that is no single expression goes: before the statement that is being written.
+
+    Attributes:
+        fused: whether the CPU multiplies and adds in one rounding (:func:`fused`).
+    """
+
+    fused: bool
+
+    def hold(self, value: Any) -> Any:
+        """Give a value a place of its own; return what reads it there."""
+
+    def either(self, cond: Any, dtype: str, quick: Callable[[], Any], slow: Callable[[], Any]) -> Any:
+        """What ``quick`` writes where ``cond`` holds in all lanes, else what ``slow`` does, which is always right."""
 
 
 class Value:
@@ -117,12 +132,42 @@ def select(cond: Value, a: Operand, b: Operand) -> Value:
     return Value(one.dtype, tirx.Select, cond, one.like(a), one.like(b))
 
 
+class Either(Value):
+    """``quick(*args)`` where ``cond`` holds in all lanes of a vector, else ``slow(*args)``, for all of them: a branch.
+
+    ``slow`` is right whatever holds: it is all there is where the lanes do not go together. In place of ``quick`` stands
+    ``with_fused``, if given, where the CPU has :func:`fused`.
+    """
+
+    __slots__ = ("quick", "slow", "with_fused")
+
+    def __init__(
+        self, cond: Value, quick: Function, slow: Function, *args: Value, with_fused: Function | None = None
+    ) -> None:
+        super().__init__(args[0].dtype, lambda: None, cond, *args)
+        self.quick = quick
+        self.slow = slow
+        self.with_fused = with_fused or quick
+
+    def write(self, places: Places, cond: Any, *args: Any) -> Any:
+        """The TensorIR of it."""
+        held = [given(places.hold(arg), part.dtype) for arg, part in zip(args, self.parts[1:], strict=True)]
+        quick = self.with_fused if places.fused else self.quick
+        arms = (lambda: write(quick(*held), places), lambda: write(self.slow(*held), places))
+        return places.either(cond, self.dtype, *arms)
+
+
 def sqrt(a: Value) -> Value:
     """The square root, correctly rounded by an instruction of its own."""
     return Value(a.dtype, tirx.sqrt, a)
 
 
-def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
+def fused(a: Value, b: Operand, c: Operand) -> Value:
+    """``a * b + c`` in one rounding, on CPUs that have an instruction for it; elsewhere it would be a call of the C library."""
+    return Value(a.dtype, partial(tirx.call_llvm_pure_intrin, a.dtype, "llvm.fma"), a, a.like(b), a.like(c))
+
+
+def polynomial(x: Value, coefficients: Sequence[Operand]) -> Value:
     """A polynomial by Horner's rule, coefficients from the lowest power on."""
     total = x.like(coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
@@ -130,14 +175,25 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
     return total
 
 
-def write(value: Value, hold: Hold) -> Any:
+def short_polynomial(x: Value, coefficients: Sequence[float]) -> Value:
+    """As :func:`polynomial`, in two parts that the CPU computes side by side (Estrin 1960): done sooner, with a product more."""
+    count = len(coefficients) // 2
+    low = 1
+    power = x
+    while 2 * low <= count:
+        low, power = 2 * low, power * power
+    return polynomial(x, coefficients[:low]) + power * polynomial(x, coefficients[low:])
+
+
+def write(value: Value, places: Places) -> Any:
     """The TensorIR of a value; what is used more than once in it is held, in the order it is needed."""
     order, uses = _order(value)
     nodes: dict[int, Any] = {}
     for v in order:
-        node = v.make(*(nodes[id(part)] for part in v.parts))
+        parts = [nodes[id(part)] for part in v.parts]
+        node = v.write(places, *parts) if isinstance(v, Either) else v.make(*parts)
         # A comparison is not worth a place in memory; LLVM finds that it is written twice.
-        nodes[id(v)] = hold(node) if uses[id(v)] > 1 and v.dtype != "bool" else node
+        nodes[id(v)] = places.hold(node) if uses[id(v)] > 1 and v.dtype != "bool" else node
     return nodes[id(value)]
 
 

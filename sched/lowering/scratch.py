@@ -1,0 +1,108 @@
+"""What a statement of TensorIR needs computed before it: values that it uses several times, and branches.
+
+TensorIR's expressions have neither. They become statements in front, whose results lie in variables of their own; inside a
+vectorized loop such a variable has an element for each lane, and LLVM turns it into a vector register.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import reduce
+from typing import Any
+
+from tvm import tirx
+from tvm.ir.expr import TensorLoad
+from tvm.tirx import AllocBuffer, BufferLoad, BufferStore, IfThenElse, SeqStmt
+
+VECTOR_ALIGNMENT = 64
+# So many lanes' answers are looked at together, as one integer.
+TOGETHER = 8
+
+
+class Scratch:
+    """The statements before the one at work.
+
+    Attributes:
+        fused: whether the CPU multiplies and adds in one rounding.
+        before: those statements.
+        lane: the variable of the vector loop that it stands in.
+        lanes: the length of that loop; 1 outside.
+        whole: whether all lanes of the vector go through the statement.
+    """
+
+    def __init__(self, fused: bool) -> None:
+        self.fused = fused
+        self.before: list[Any] = []
+        self.lane: Any = tirx.const(0, "int32")
+        self.lanes: Any = 1
+        self.whole = True
+
+    def written(self, write: Callable[[], Any]) -> list[Any]:
+        """What ``write`` makes, a statement, after those that it needs before it."""
+        outside, self.before = self.before, []
+        made = write()
+        before, self.before = self.before, outside
+        return [*before, made]
+
+    @contextmanager
+    def vector(self, lane: Any, lanes: Any) -> Iterator[None]:
+        """In the body of a vectorized loop."""
+        outside = self.lane, self.lanes, self.whole
+        self.lane, self.lanes, self.whole = lane, lanes, True
+        yield
+        self.lane, self.lanes, self.whole = outside
+
+    @contextmanager
+    def partial(self) -> Iterator[None]:
+        """Where some lanes may be left out, or may do it more often than others: TVM takes them one by one there."""
+        outside, self.whole = self.whole, self.lanes == 1
+        yield
+        self.whole = outside
+
+    def hold(self, value: Any) -> Any:
+        """A value that is used several times, computed once.
+
+        It goes through a variable in memory, which LLVM turns into a register. TVM's own ``Let`` is of no use here: its
+        analyzer puts values in place of variables, and their sizes multiply.
+        """
+        if isinstance(value, (tirx.Var, tirx.IntImm, tirx.FloatImm, TensorLoad)):
+            return value
+        place = self._place(str(value.ty.dtype))
+        self.before.append(BufferStore(place, value, [self.lane]))
+        return BufferLoad(place, [self.lane])
+
+    def either(self, cond: Any, dtype: str, quick: Callable[[], Any], slow: Callable[[], Any]) -> Any:
+        """What ``quick`` writes where ``cond`` holds in all lanes, else what ``slow`` does, which is always right."""
+        if not self.whole:
+            return slow()
+        all_of = cond if self.lanes == 1 else self._in_all_lanes(cond)
+        place = self._place(dtype)
+
+        def arm(write: Callable[[], Any]) -> Any:
+            parts = self.written(lambda: BufferStore(place, write(), [self.lane]))
+            return SeqStmt(parts) if len(parts) > 1 else parts[0]
+
+        self.before.append(IfThenElse(all_of, arm(quick), arm(slow)))
+        return BufferLoad(place, [self.lane])
+
+    def _in_all_lanes(self, cond: Any) -> Any:
+        """Whether a condition holds in every lane, as one that the vector loop's variable is not part of.
+
+        TVM takes a loop apart at a branch whose condition is a vector; of this one it sees a load and an integer.
+        LLVM makes a test of the vector register of it.
+        """
+        place = self._place("uint8")
+        self.before.append(BufferStore(place, tirx.Cast("uint8", tirx.Not(cond)), [self.lane]))
+        count = min(self.lanes, TOGETHER)
+        integer = f"uint{8 * count}"
+        answers = [
+            tirx.reinterpret(integer, BufferLoad(place, [tirx.Ramp(tirx.const(first, "int32"), 1, count)]))
+            for first in range(0, self.lanes, count)
+        ]
+        return tirx.EQ(reduce(tirx.bitwise_or, answers), tirx.const(0, integer))
+
+    def _place(self, dtype: str) -> Any:
+        place = tirx.decl_buffer((self.lanes,), dtype, "held", data_alignment=VECTOR_ALIGNMENT)
+        self.before.append(AllocBuffer(place))
+        return place
