@@ -20,6 +20,7 @@ Function = Callable[[Any], Any]
 GRID = 400  # points on which the extrema of an error are looked for
 ROUNDS = 12  # of the exchange; it converges quadratically
 BITS = {"float32": 24, "float64": 53}
+TURN_DIGIT, TURN_DIGITS = 26, 45
 
 
 @dataclass(frozen=True)
@@ -246,6 +247,8 @@ def trigonometric_fits() -> list[Fit]:
         Fit("WIDE_COS", "as COS, for quotients in float64", near, weight, EIGHTH, tuple(range(4)), "float64"),
         odd("ATAN", "(atan(x) - x) / x**3 in x**2, |x| <= 1/2", mp.atan, (0, 0.25), 6),
         odd("ASIN", "(asin(x) - x) / x**3 in x**2, |x| <= 1/2", mp.asin, (0, 0.25), 5),
+        odd("SIN_64", "as SIN", mp.sin, EIGHTH, 6, "float64"),
+        Fit("COS_64", "as COS", near, weight, EIGHTH, tuple(range(6)), "float64"),
         odd("ATAN_64", "as ATAN", mp.atan, (0, 0.25), 12, "float64"),
         odd("ASIN_64", "as ASIN", mp.asin, (0, 0.25), 13, "float64"),
     ]
@@ -277,6 +280,15 @@ def error_fits() -> list[Fit]:
     ]
 
 
+def turn_digits() -> str:
+    """The digits of a turn's reciprocal, as far as they count for an argument of 2**1024."""
+    with mp.workprec(1400):
+        number = int(mp.floor(mp.ldexp(1 / (2 * mp.pi), TURN_DIGITS * TURN_DIGIT)))
+    digits = [number >> TURN_DIGIT * n & (1 << TURN_DIGIT) - 1 for n in reversed(range(TURN_DIGITS))]
+    rows = ["    " + ", ".join(map(str, digits[n : n + 9])) + ",\n" for n in range(0, TURN_DIGITS, 9)]
+    return "# 1 / (2*pi), 26 bits each\nTURN_DIGITS = (\n" + "".join(rows) + ")\n"
+
+
 HEAD = '''"""Coefficients of polynomials, lowest power first. Made by ``python -m benchmarks.vector_math_coefficients``.
 
 What stands beside a name is the greatest error of the polynomial, relative to the result it is used for.
@@ -294,6 +306,7 @@ def source() -> str:
         parts.append(f"# {fit.what}: 2**{float(mp.log(error, 2)):.1f}\n{fit.name} = (\n")
         parts += [f"    {c!r},\n" for c in coefficients]
         parts.append(")\n")
+    parts.append(turn_digits())
     return "".join(parts)
 
 

@@ -21,6 +21,7 @@ from loopwright.sched.lowering.vectormath import (
     power,
     power_double,
     trigonometric,
+    trigonometric_double,
 )
 from loopwright.sched.lowering.vectormath.value import Function, Places, given, write
 
@@ -37,7 +38,10 @@ SINGLE: dict[str, Function] = {
     "cos": trigonometric.cos,
     "tan": trigonometric.tan,
 }
-DOUBLE: dict[str, Function] = {"pow": power_double.pow}  # fmt: skip
+DOUBLE: dict[str, Function] = {
+    "pow": power_double.pow,
+    "sin": trigonometric_double.sin, "cos": trigonometric_double.cos, "tan": trigonometric_double.tan,
+}  # fmt: skip  # fmt: skip
 FAST: dict[str, Function] = {
     f"fast_{f.__name__}": f
     for f in (fast.exp, fast.exp2, fast.log, fast.log2, fast.sigmoid, fast.pow, fast.sin, fast.cos)

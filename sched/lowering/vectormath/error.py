@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from loopwright.sched.lowering.vectormath import coefficients as c
 from loopwright.sched.lowering.vectormath.exponential import small_exp
 from loopwright.sched.lowering.vectormath.formats import at_most, magnitude, sign_bit, with_sign
-from loopwright.sched.lowering.vectormath.value import Value, polynomial, select
+from loopwright.sched.lowering.vectormath.value import Value, select, short_polynomial
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Constants:
 
     Attributes:
         most: erf of this and more is 1.
-        middle: what is taken from an argument of the second polynomial.
+        middle: what is taken from an argument of the second short_polynomial.
     """
 
     most: float
@@ -36,5 +36,5 @@ def erf(x: Value) -> Value:
     constants = CONSTANTS[x.dtype]
     a, z = magnitude(x), x * x
     t = at_most(a, constants.most)
-    large = 1 - small_exp(polynomial(t - constants.middle if constants.middle else t, constants.erfc))
-    return select(a < 1, x + x * polynomial(z, constants.erf), with_sign(large, sign_bit(x)))
+    large = 1 - small_exp(short_polynomial(t - constants.middle if constants.middle else t, constants.erfc))
+    return select(a < 1, x + x * short_polynomial(z, constants.erf), with_sign(large, sign_bit(x)))

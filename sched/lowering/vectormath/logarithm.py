@@ -82,11 +82,11 @@ def split(x: Value, more: Value | None = None) -> tuple[Value, Value]:
     Of other numbers the result is undefined. ``more`` must be a choice between constants.
     """
     form = format_of(x)
-    one, least = _bits_of(form.dtype, 1), _bits_of(form.dtype, LEAST[form.dtype])
+    one, least = bits_of(form.dtype, 1), bits_of(form.dtype, LEAST[form.dtype])
     moved = x.as_bits(form.bits) + (one - least)
     # An integer below 2**mantissa as the fraction of 2**mantissa makes a float without a conversion.
     power = 2.0**form.mantissa
-    biased = ((moved >> form.mantissa) | _bits_of(form.dtype, power)).as_bits(form.dtype)
+    biased = ((moved >> form.mantissa) | bits_of(form.dtype, power)).as_bits(form.dtype)
     k = biased - (power + form.bias if more is None else more + (power + form.bias))
     m = ((moved & ((1 << form.mantissa) - 1)) + least).as_bits(form.dtype)
     return k, m
@@ -123,7 +123,7 @@ def _special(x: Value, y: Value, infinite: Value | None = None) -> Value:
     return select(x <= 0, select(x.equals(0), x.like(-math.inf), math.nan), y)
 
 
-def _bits_of(dtype: str, number: float) -> int:
+def bits_of(dtype: str, number: float) -> int:
     """The bits of a float, as an integer."""
     size = {"float32": ("<f", "<I"), "float64": ("<d", "<Q")}[dtype]
     return int(struct.unpack(size[1], struct.pack(size[0], number))[0])

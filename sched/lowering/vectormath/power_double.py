@@ -20,8 +20,8 @@ from loopwright.sched.lowering.vectormath.formats import (
     whole,
     with_sign,
 )
-from loopwright.sched.lowering.vectormath.logarithm import parts
-from loopwright.sched.lowering.vectormath.value import Value, polynomial, select
+from loopwright.sched.lowering.vectormath.logarithm import normal, parts, split
+from loopwright.sched.lowering.vectormath.value import Either, Value, select, short_polynomial
 
 # 2 / log(2) and a third of it, each 26 digits and the rest.
 FIRST = (2.885390043258667, 3.851925982253235e-08)
@@ -34,16 +34,31 @@ WHOLE = 2.0**52  # from here on floats are whole numbers
 
 
 def pow(x: Value, y: Value) -> Value:
-    """x to the power y, with C99's values at 0, infinities and NaN."""
+    """x to the power y, with C99's values at 0, infinities and NaN: quick if no ``x`` needs care."""
+    return Either(normal(x), _of_positive, _of_any, x, y)
+
+
+def _of_positive(x: Value, y: Value) -> Value:
+    """Of a positive normal number. ``y`` may be anything."""
+    k, m = split(x)
+    return select(x.equals(1), 1.0, _power(k, m - 1, y))
+
+
+def _of_any(x: Value, y: Value) -> Value:
+    """Of any number."""
     a = magnitude(x)
-    high, low = _product(at_most(at_least(y, -MOST), MOST), *_log2(a))
-    high, low = at_most(at_least(high, -BEYOND), BEYOND), at_most(at_least(low, -1.0), 1.0)
-    n, biased = whole(high, 2 * format_of(x).bias)
-    r = (high - n) + low
-    value = scaled(r * polynomial(r, c.EXP2_64) + 1, biased)
     zero, infinite = a.equals(0), a.equals(math.inf)
     end = select((zero & (y < 0)) | (infinite & (y > 0)), y.like(math.inf), 0.0)
-    return _special(x, y, select(zero | infinite, end, value))
+    return _special(x, y, select(zero | infinite, end, _power(*parts(a), y)))
+
+
+def _power(k: Value, f: Value, y: Value) -> Value:
+    """``2**k * (1 + f)`` to the power y."""
+    high, low = _product(at_most(at_least(y, -MOST), MOST), *_log2(k, f))
+    high, low = at_most(at_least(high, -BEYOND), BEYOND), at_most(at_least(low, -1.0), 1.0)
+    n, biased = whole(high, 2 * format_of(y).bias)
+    r = (high - n) + low
+    return scaled(r * short_polynomial(r, c.EXP2_64) + 1, biased)
 
 
 def _special(x: Value, y: Value, value: Value) -> Value:
@@ -59,15 +74,14 @@ def _special(x: Value, y: Value, value: Value) -> Value:
     return select(y.equals(0) | x.equals(1), 1.0, value)
 
 
-def _log2(a: Value) -> tuple[Value, Value]:
-    """log2 of a positive number: the first two terms of the series in ``s = f / (2 + f)`` in two parts, the others in one."""
-    k, f = parts(a)
+def _log2(k: Value, f: Value) -> tuple[Value, Value]:
+    """k + log2(1 + f): the first two terms of the series in ``s = f / (2 + f)`` in two parts, the others in one."""
     s, s_low = _ratio(f)
     square = s * s
     z = upper(square)
     z_low = (square - z) + s_low * (s + s + s_low)
     nearest = z + z_low
-    rest = nearest * polynomial(nearest, c.LOG2_REST) + SECOND[1]
+    rest = nearest * short_polynomial(nearest, c.LOG2_REST) + SECOND[1]
     term = z * SECOND[0]
     others = (z * rest + z_low * (rest + SECOND[0])) + FIRST[1]
     sum_high = upper((term + others) + FIRST[0])
