@@ -343,7 +343,7 @@ class _Emitter:
             if (
                 dtypes.itemsize(e.dtype) == 8
             ):  # it is put together from halves, which take each operand several times
-                a, b = self.hold(a), self.hold(b)
+                a, b = self.scratch.hold(a), self.scratch.hold(b)
             return integers.wrapped(e.op, a, b, e.dtype)
         if e.op == "ne":  # TVM's own is false where either is NaN
             return tirx.Not(tirx.EQ(a, b))
