@@ -16,6 +16,7 @@ from loopwright.sched.recipes.chains import with_chains
 from loopwright.sched.recipes.default import default_schedule, schedule_stage
 from loopwright.sched.recipes.graph import dominant, finish_inside, followers, inline_all
 from loopwright.sched.recipes.groups import groups
+from loopwright.sched.recipes.reductions import in_two_passes
 from loopwright.sched.recipes.refine import refined
 from loopwright.sched.recipes.roles import Roles, roles_of
 from loopwright.sched.recipes.rowplans import schedule_groups
@@ -44,7 +45,7 @@ def sketches(work: Workload, target: Target) -> tuple[Sketch, ...]:
         return (Sketch("as written", work.schedule()),)
     base, chains = with_chains(work.schedule())
     chained = {name for chain in chains for name in chain.names}
-    base = inline_all(base, chained)
+    base = in_two_passes(inline_all(base, chained), target)
     main = dominant(base.nests)
     if main is None:
         return (Sketch("as written", base),)

@@ -18,7 +18,7 @@ from loopwright.sched.recipes.facts import native_lanes, points
 from loopwright.sched.recipes.groups import Group
 from loopwright.sched.recipes.lanes import LanesPlan, along
 from loopwright.sched.recipes.reductions import MOST_VECTORS
-from loopwright.sched.recipes.roles import Roles, roles_of
+from loopwright.sched.recipes.roles import Roles
 from loopwright.sched.recipes.rowplans import lengths, rows_plan
 from loopwright.sched.recipes.rows import Packing, RowsPlan, TilePlan, rows
 from loopwright.sched.runtime.target import Target
@@ -55,7 +55,7 @@ class _Knobs:
 def rows_sketches(base: Schedule, group: Group, target: Target) -> Iterator[Sketch]:
     """Numbers for the recipe of groups as knobs; a sketch for each place to pack, and to run on one core if that may pay."""
     knobs = _knobs(base, group, target)
-    found = [roles_of(base.nests, stage) for stage in (*group.members, group.host)]
+    found = list(group.roles.values())
     packs = any(roles.pack for roles in found if roles.stage.name in knobs.tiles)
     places: list[Packing] = ["root", "outer"] if packs and len(group.rows) > 1 else ["root"]
     shared = [True, False] if sum(map(points, found)) <= MAYBE_SERIAL else [True]
@@ -73,7 +73,7 @@ def rows_sketches(base: Schedule, group: Group, target: Target) -> Iterator[Sket
 
 def _knobs(base: Schedule, group: Group, target: Target) -> _Knobs:
     host, plan = group.host, rows_plan(base.nests, group, target)
-    found = {stage: roles_of(base.nests, stage) for stage in (*group.members, host)}
+    found = group.roles
     native = min(native_lanes(roles, target) for roles in found.values())
     widest = max((known(axis.extent) for r in found.values() for axis in r.stage.axes[-1:]), default=1)
     width = Knob(f"{host}.width", tuple(vector_lengths(widest, native, 8)))

@@ -13,7 +13,7 @@ from loopwright.sched.recipes.facts import WORTH_SHARING, native_lanes, points
 from loopwright.sched.recipes.gemm import gemm
 from loopwright.sched.recipes.gemm_plan import gemm_plan, tile_roles
 from loopwright.sched.recipes.graph import finish_inside, followers, inline_all, tiles_first
-from loopwright.sched.recipes.reductions import reduce_stage
+from loopwright.sched.recipes.reductions import in_two_passes, reduce_stage
 from loopwright.sched.recipes.refine import refined
 from loopwright.sched.recipes.roles import Roles, roles_of
 from loopwright.sched.recipes.rowplans import schedule_groups
@@ -42,7 +42,7 @@ def default_schedule(work: Workload, target: Target, run: int = 1) -> Schedule:
     if any(known(axis.extent) == 0 for stage in work.stages for axis in stage.all_axes):
         return work.schedule()
     schedule, finished = stencils(work.schedule(), target)
-    schedule = inline_all(schedule, finished)
+    schedule = in_two_passes(inline_all(schedule, finished), target)
     schedule = schedule_groups(schedule, target, finished)
     for stage in tiles_first(schedule):
         nest = schedule.nests.stages[stage.name]

@@ -15,7 +15,7 @@ from loopwright.sched.language.extents import known
 from loopwright.sched.lowering.affine import linear
 from loopwright.sched.lowering.prepare import Definition, definitions
 from loopwright.sched.recipes.lanes import along
-from loopwright.sched.recipes.roles import Roles, roles_of
+from loopwright.sched.recipes.roles import Roles, roles_in
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.nest import Nests
 
@@ -32,22 +32,25 @@ class Group:
         members: the others, producers first.
         rows: the axes of the host over rows, outermost first.
         axes: for each stage, the names of its axes that follow these.
+        roles: of the axes of each stage.
     """
 
     host: str
     members: tuple[str, ...]
     rows: tuple[str, ...]
     axes: Mapping[str, tuple[str, ...]]
+    roles: Mapping[str, Roles]
 
 
 def groups(nests: Nests, target: Target) -> list[Group]:
     """The groups of a workload, with as many stages as can be; no stage is in two."""
     found: list[Group] = []
     taken: set[str] = set()
+    every = {name: (definition, roles_in(definition)) for name, definition in definitions(nests).items()}
     for host in reversed(list(nests.stages)):
         if nests.place_of(host).kind == "inline":
             continue
-        group = _Grown(nests, host, target, taken).group()
+        group = _Grown(nests, every, host, target, taken).group()
         if group is not None:
             found.append(group)
             taken |= {host, *group.members}
@@ -57,9 +60,17 @@ def groups(nests: Nests, target: Target) -> list[Group]:
 class _Grown:
     """A group around its host, to which producers are added one by one."""
 
-    def __init__(self, nests: Nests, host: str, target: Target, taken: set[str]) -> None:
+    def __init__(
+        self,
+        nests: Nests,
+        every: Mapping[str, tuple[Definition, Roles]],
+        host: str,
+        target: Target,
+        taken: set[str],
+    ) -> None:
         self.nests, self.host, self.target, self.taken = nests, host, target, taken
-        self.found = definitions(nests)
+        self.found = {name: definition for name, (definition, _) in every.items()}
+        self.roles = {name: roles for name, (_, roles) in every.items()}
         own = [axis for axis in self.found[host].axes if known(axis.extent) > 1]
         self.maps: dict[str, Rows] = {host: {axis: axis for axis in own}}
         self.rows = set(own)
@@ -81,6 +92,7 @@ class _Grown:
             tuple(reversed(self.members)),
             tuple(axis.name for axis in rows),
             {name: self._names(name, rows) for name in (self.host, *self.members)},
+            {name: self.roles[name] for name in (self.host, *self.members)},
         )
 
     def _goes_along(self, name: str) -> bool:
@@ -99,7 +111,7 @@ class _Grown:
             return True
         if nest.place.kind != "root" or self.found[name].handed_over:
             return True
-        roles = roles_of(self.nests, name)
+        roles = self.roles[name]
         if roles.gemm_like:
             return _streams_too_much(roles, self.target)
         return bool(roles.reduce) and along(roles) is None
@@ -115,7 +127,7 @@ class _Grown:
         rows = self.rows & set(follows.values())
         if not rows or (self.waits and rows != self.rows) or self._last_of_host(rows):
             return
-        roles = roles_of(self.nests, name)
+        roles = self.roles[name]
         self.rows, self.maps[name] = rows, follows
         self.members.append(name)
         self.waits = self.waits or (bool(roles.reduce) and not roles.gemm_like)

@@ -10,7 +10,7 @@ from loopwright.sched.language.expr import Axis, Expr, Load, loads, walk
 from loopwright.sched.language.extents import known, known_shape
 from loopwright.sched.language.stage import Stage
 from loopwright.sched.lowering.affine import linear
-from loopwright.sched.lowering.prepare import definitions
+from loopwright.sched.lowering.prepare import Definition, definitions
 from loopwright.sched.scheduling.nest import Nests
 
 
@@ -146,7 +146,11 @@ class Roles:
 
 def roles_of(nests: Nests, name: str) -> Roles:
     """Find the roles of a stage's axes, after inlining."""
-    definition = definitions(nests)[name]
+    return roles_in(definitions(nests)[name])
+
+
+def roles_in(definition: Definition) -> Roles:
+    """As :func:`roles_of`, where the stage's definition is at hand."""
     return roles_from(definition.stage, definition.axes, operands_of(definition.innermost))
 
 

@@ -11,7 +11,7 @@ from loopwright.sched.recipes.facts import WORTH_SHARING, native_lanes, points
 from loopwright.sched.recipes.groups import Group, groups
 from loopwright.sched.recipes.lanes import LanesPlan
 from loopwright.sched.recipes.reductions import in_lanes, lanes_plan
-from loopwright.sched.recipes.roles import Roles, roles_of
+from loopwright.sched.recipes.roles import Roles
 from loopwright.sched.recipes.rows import RowsPlan, TilePlan, rows
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.nest import Nests
@@ -39,7 +39,7 @@ def schedule_groups(schedule: Schedule, target: Target, finished: set[str]) -> S
 
 def rows_plan(nests: Nests, group: Group, target: Target) -> RowsPlan:
     """Reductions in lanes, matrix products in register tiles, vectors of two registers."""
-    found = {stage: roles_of(nests, stage) for stage in (*group.members, group.host)}
+    found = group.roles
     tiles = {stage: tile_plan(roles, target) for stage, roles in found.items() if tiled(roles, group)}
     outer = prod(lengths(nests, group)[:-1])
     packs = any(found[stage].pack for stage in tiles)

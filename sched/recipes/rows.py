@@ -11,7 +11,7 @@ from loopwright.sched.recipes.groups import Group
 from loopwright.sched.recipes.lanes import LanesPlan, along, lanes
 from loopwright.sched.recipes.names import Names
 from loopwright.sched.recipes.packing import pack
-from loopwright.sched.recipes.roles import Roles, packable, roles_of
+from loopwright.sched.recipes.roles import Roles, packable
 from loopwright.sched.recipes.simple import fuse_all
 from loopwright.sched.scheduling.schedule import Schedule
 
@@ -63,20 +63,20 @@ def rows(schedule: Schedule, group: Group, plan: RowsPlan) -> Schedule:
     """
     s, host = schedule, group.host
     for stage in group.members:
-        s = _inside(s, stage, group.axes[stage], plan)
+        s = _inside(s, group.roles[stage], group.axes[stage], plan)
     *outer, last = group.rows
     row = last
     if plan.block != 1:
         last, row = Names(s.nests.stages[host]).pair(row, "b", "i")
         s = s.split(f"{host}.{group.rows[-1]}", (last, row), plan.block, "guard")
-    s = _inside(s, host, (*outer, row), plan)
+    s = _inside(s, group.roles[host], (*outer, row), plan)
     s, shared, at = _rows_outside(s, host, outer, last, plan)
     for stage in reversed(group.members):
         s = s.compute_at(stage, f"{host}.{at}")
     if plan.parallel:
         s = s.parallel(f"{host}.{shared}")
     for stage in plan.tiles:
-        roles = roles_of(s.nests, stage)
+        roles = group.roles[stage]
         where = f"{host}.{shared}" if plan.packing == "outer" and outer else None
         for operand in roles.pack:
             if packable(operand, roles.vector):
@@ -99,9 +99,9 @@ def _rows_outside(
     return s, shared, shared
 
 
-def _inside(s: Schedule, stage: str, over: Sequence[str], plan: RowsPlan) -> Schedule:
+def _inside(s: Schedule, roles: Roles, over: Sequence[str], plan: RowsPlan) -> Schedule:
     """Schedule what one stage does for a row, or for a block of rows; ``over`` are its loops over rows."""
-    roles = roles_of(s.nests, stage)
+    stage = roles.stage.name
     if stage in plan.tiles:
         return tile(s, roles, over[-1], plan.tiles[stage])
     if stage in plan.lanes and along(roles) is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from loopwright.sched.errors import ScheduleError
-from loopwright.sched.language.expr import Axis
+from loopwright.sched.language.expr import INDEXERS, Axis
 from loopwright.sched.scheduling.address import shown
 from loopwright.sched.scheduling.checks import check_order
 from loopwright.sched.scheduling.nest import Loop, StageNest
@@ -28,6 +28,14 @@ def check_reduces(where: str, nest: StageNest) -> None:
     if nest.stage.reduce is None:
         raise ScheduleError(
             f"{where}: {nest.name} has no reduction, so there is nothing to be set up before it"
+        )
+
+
+def check_finds_index(where: str, nest: StageNest) -> None:
+    """The stage is an argmax or argmin."""
+    if nest.stage.reduce is None or nest.stage.reduce.op not in INDEXERS:
+        raise ScheduleError(
+            f"{where}: {nest.name} is no argmax or argmin, which are what can be found by value first, and then by index"
         )
 
 

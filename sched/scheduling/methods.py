@@ -239,6 +239,10 @@ class DirectiveMethods:
         """Let the reduction of ``stage`` start from what a new stage ``name`` (``C_init``) stores, at root or at loop ``at``."""
         return self._add("decompose_reduction", stage=stage, at=at, name=name)
 
+    def two_pass(self, stage: Text, name: Text | None = None) -> Schedule:
+        """Let an argmax or argmin find the best value first, as stage ``name`` (``at_best``), then the first index of it."""
+        return self._add("two_pass", stage=stage, name=name)
+
     def tensorize(self, loop: Text, intrinsic: Text) -> Schedule:
         """Let an intrinsic, by its name, do what stands from ``loop`` inwards: ``tensorize("C.ji", "avx2.dot8x2.i16")``.
 

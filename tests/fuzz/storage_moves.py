@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from loopwright.sched.language.expr import INDEXERS
 from loopwright.sched.scheduling.address import shown
 from loopwright.sched.scheduling.nest import StageNest
 from loopwright.sched.scheduling.placement import direct_reads
@@ -130,6 +131,15 @@ class Moves(LoopMoves):
             None if nest is None else Call("decompose_reduction", (nest.name,), {"name": f"I{self.number}"})
         )
 
+    def two_pass(self) -> Call | None:
+        plain = [
+            n
+            for n in self.stages()
+            if n.stage.reduce is not None and n.stage.reduce.op in INDEXERS and n.place.kind in ("root", "at")
+        ]
+        nest = self.some(plain)
+        return None if nest is None else Call("two_pass", (nest.name,), {"name": f"T{self.number}"})
+
     def pad(self) -> Call | None:
         inside = [
             n
@@ -191,7 +201,7 @@ MOVES: dict[str, Callable[[Moves], Call | None]] = {
         "vectorize", "parallel", "unroll",
         "compute_at", "reverse_compute_at", "store_at", "store_root", "compute_inline", "compute_root",
         "cache_read", "cache_write", "clone", "transform_layout", "set_scope", "storage_align", "pad",
-        "rfactor", "decompose_reduction",
+        "rfactor", "decompose_reduction", "two_pass",
         "double_buffer", "pipeline", "prefetch",
     )
 }  # fmt: skip

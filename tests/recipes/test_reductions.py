@@ -70,7 +70,7 @@ WORKS: dict[str, Workload] = {
 
 @pytest.mark.parametrize("name", WORKS)
 def test_default_and_candidates_are_right(name: str) -> None:
-    assert_space_is_right(WORKS[name])
+    assert_space_is_right(WORKS[name], built=2)
 
 
 def test_the_default_of_a_row_sum_keeps_lanes() -> None:
@@ -102,3 +102,9 @@ def test_a_reducer_whose_order_matters_stays_in_order() -> None:
         return lw.compute("y", (M,), lambda i: earlier(x[i, k], over=k))
 
     assert_right(default_schedule(first(M=5, N=90), ONE_CORE))
+
+
+def test_an_argmax_finds_the_value_first_where_that_is_read() -> None:
+    stages = default_schedule(best(M=64, N=1000), ONE_CORE).nests.stages
+    assert "at_best" in stages
+    assert "at_best" not in default_schedule(best(M=64, N=7), ONE_CORE).nests.stages
