@@ -20,6 +20,7 @@ GELU_TANH = (math.sqrt(2 / math.pi), 0.044715)
 ELEMENTS: dict[str, Callable[[Expr], Expr]] = {
     "none": lambda x: x,
     "relu": lambda x: max(x, 0),
+    "relu6": lambda x: min(max(x, 0), 6),
     "gelu": lambda x: x * 0.5 * (mathfns.erf(x * SQRT_HALF) + 1.0),
     "gelu_tanh": lambda x: x * 0.5 * (mathfns.tanh((x + x * x * x * GELU_TANH[1]) * GELU_TANH[0]) + 1.0),
     "silu": lambda x: x * mathfns.sigmoid(x),
@@ -48,6 +49,8 @@ def activate_numpy(name: str, x: Array) -> Array:
             return x
         case "relu":
             return np.maximum(x, 0, out=x)
+        case "relu6":
+            return np.clip(x, 0, 6, out=x)
         case "gelu":
             x *= 0.5 * (_erf(x * x.dtype.type(SQRT_HALF)) + 1)
             return x

@@ -44,7 +44,8 @@ class Entry:
 
         operator = getattr(ops, self.operator)
         assert isinstance(operator, Operator)
-        return operator(**self.args)
+        # A shape is a list in JSON.
+        return operator(**{n: tuple(v) if isinstance(v, list) else v for n, v in self.args.items()})
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,8 @@ class WorkloadSet:
 def workload_sets() -> tuple[str, ...]:
     """The names of the sets, sorted.
 
-    >>> workload_sets()
-    ('bert-base', 'resnet-50')
+    >>> workload_sets()[:3]
+    ('bert-base', 'bert-large', 'efficientnet-b0')
     """
     files = resources.files("loopwright.ops").joinpath("workloads").iterdir()
     return tuple(sorted(file.name.removesuffix(".json") for file in files if file.name.endswith(".json")))

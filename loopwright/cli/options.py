@@ -39,7 +39,9 @@ def workload_options(function: Callable[..., Any]) -> Callable[..., Any]:
         help="Of the set, only the workloads whose name or arguments match, such as 'b1-*' or N=3072. May be repeated.",
     )(function)
     return click.option(
-        "--workloads", metavar="SET", help="Instead of OPERATOR, a set: bert-base, resnet-50."
+        "--workloads",
+        metavar="SET",
+        help="Instead of OPERATOR, a set, such as bert-base or resnet-50; an unknown name lists them all.",
     )(function)
 
 
