@@ -76,8 +76,9 @@ def dense(M: int, N: int, K: int, dtype: str = "float32", activation: str = "non
     """``C[i, j] = activation(bias[j] + sum over k of X[i, k] * W[j, k])``: a layer of a network on a batch of rows.
 
     Inputs: ``X`` of (M, K), ``W`` of (N, K) as frameworks keep it, ``bias`` of (N,). Output: stage ``C`` of (M, N), axes
-    ``i``, ``j``, ``k``, of the inputs' dtype, which is a float. ``activation`` is one of ``none``, ``relu``, ``relu6``,
-    ``gelu``, ``gelu_tanh``, ``silu``, ``mish``, ``hardswish``, ``sigmoid``, ``tanh``; it runs where the sum ends, so the stage's loops stay the same.
+    ``i``, ``j``, ``k``, of the inputs' dtype, which is a float. ``activation`` is one of ``none``, ``relu``, ``relu6``, ``gelu``,
+    ``gelu_tanh``, ``silu``, ``mish``, ``hardswish``, ``sigmoid``, ``tanh``; it runs where the sum ends, so the stage's loops stay
+    the same.
     """
     X = input("X", (M, K), dtype)
     W = input("W", (N, K), dtype)
