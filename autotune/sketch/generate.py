@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from loopwright.autotune.sketch.crosswise import crosswise_sketches
 from loopwright.autotune.sketch.gemm import gemm_sketches
 from loopwright.autotune.sketch.reductions import reduction_sketches
 from loopwright.autotune.sketch.rows import rows_sketches
@@ -13,6 +14,7 @@ from loopwright.autotune.space import Sketch
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.recipes.chains import with_chains
+from loopwright.sched.recipes.crosswise import crossed
 from loopwright.sched.recipes.default import default_schedule, schedule_stage
 from loopwright.sched.recipes.graph import dominant, finish_inside, followers, inline_all
 from loopwright.sched.recipes.groups import groups
@@ -77,7 +79,11 @@ def _of_stage(base: Schedule, name: str, target: Target) -> Iterator[Sketch]:
                 yield from gemm_sketches(refined_base, tile, target)
         return
     roles = roles_of(base.nests, name)
-    rule: Rule = reduction_sketches if roles.reduce else elementwise_sketches
+    rule: Rule = elementwise_sketches
+    if roles.reduce:
+        rule = reduction_sketches
+    elif crossed(roles):
+        rule = crosswise_sketches
     yield from rule(base, roles, target)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,9 @@ def elementwise_sketches(base: Schedule, roles: Roles, target: Target) -> Iterat
     plan = elementwise_plan(roles, target)
     seed = {"lanes": plan.lanes, "copies": 1}
     yield from shared_or_not(base, roles, knobs, seed, elementwise, SimplePlan, "elementwise")
+    if roles.outer:
+        by_rows = partial(SimplePlan, rows=True)
+        yield from shared_or_not(base, roles, knobs, seed, elementwise, by_rows, "elementwise by rows")
 
 
 def shared_or_not(

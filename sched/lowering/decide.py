@@ -35,6 +35,8 @@ from loopwright.sched.language.interval import Range, index_range, most
 from loopwright.sched.lowering.affine import Linear, linear, simplify
 
 Values = Mapping[Hashable, Expr]
+# A steady state of fewer iterations than this is worth code of its own only if it is most of its loop.
+LONG = 16
 # A comparison as a bound on the difference of its operands: (negate, bound) for ``difference <= bound``.
 _AT_MOST = {"lt": (False, -1), "le": (False, 0), "gt": (True, 0), "ge": (True, -1)}
 
@@ -193,9 +195,9 @@ class Region:
         return best if self._narrowed(parts[best]) else None
 
     def _narrowed(self, part: Range) -> bool:
-        """Narrow the region to ``part``, a range of the variable, if that is at least half of it."""
+        """Narrow the region to ``part``, a range of the variable, if that is at least half of it, or long itself."""
         low, high = part
-        if low >= high or 2 * (high - low) < self.high - self.low:
+        if low >= high or (2 * (high - low) < self.high - self.low and high - low < LONG):
             return False
         self.low, self.high = low, high
         return True

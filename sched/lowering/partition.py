@@ -47,6 +47,8 @@ GROWTH, ROOM = 3, 4000
 # Nodes of expressions beside which a question is no cost.
 LITTLE = 300
 EDGE = "edge"
+# An edge of so many iterations is a steady state too: of what is read on the other side of a seam.
+LONG_EDGE = 16
 LANES, WRITTEN_OUT = ("vectorize",), ("vectorize", "unroll")
 NOTHING = Seq(())
 ANYWHERE = Region()
@@ -121,9 +123,10 @@ class _Partition:
         )
 
     def _part(self, piece: Stmt, of: Piece, again: bool) -> Stmt:
-        """A piece of a loop with the loops in it divided, but not it itself, unless ``again``."""
-        first, stop, _ = of
-        if again or stop - first == 1 or not isinstance(piece, For):
+        """A piece of a loop with the loops in it divided, but not it itself, unless ``again`` or it is a long edge."""
+        first, stop, part = of
+        long = part == EDGE and stop - first >= LONG_EDGE
+        if again or long or stop - first == 1 or not isinstance(piece, For):
             return self.statement(piece)
         return replace(piece, body=self._body(piece.body, _steady(piece.var, piece.body, counts=True)))
 

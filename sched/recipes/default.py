@@ -9,6 +9,7 @@ from loopwright.sched import dtypes
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.extents import known
 from loopwright.sched.language.workload import Workload
+from loopwright.sched.recipes.crosswise import crossed, turn, turn_plan
 from loopwright.sched.recipes.facts import WORTH_SHARING, native_lanes, points
 from loopwright.sched.recipes.gemm import gemm
 from loopwright.sched.recipes.gemm_plan import gemm_plan, tile_roles
@@ -24,6 +25,8 @@ from loopwright.sched.recipes.update import update
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
 
+# Rows for each core from which on these are divided among the cores, and not vectors.
+ROWS = 8
 # Vectors of a row that are done together where the length of rows is symbolic.
 RUN = 32
 
@@ -72,7 +75,11 @@ def schedule_stage(schedule: Schedule, name: str, target: Target, run: int = 1) 
         roles = roles_of(schedule.nests, name)
         if roles.reduce:
             return reduce_stage(schedule, roles, target)
-        return elementwise(schedule, roles, replace(elementwise_plan(roles, target), run=run))
+        if crossed(roles):
+            return turn(schedule, roles, turn_plan(roles, target))
+        plan = elementwise_plan(roles, target)
+        # Where only a call knows how many rows there are, there may be one that all cores must share.
+        return elementwise(schedule, roles, replace(plan, run=run, rows=plan.rows and run == 1))
     except ScheduleError:
         return schedule
 
@@ -97,4 +104,5 @@ def elementwise_plan(roles: Roles, target: Target) -> SimplePlan:
     extent = known(roles.vector.extent) if roles.vector is not None else 1
     while lanes > 1 and lanes > extent and not roles.outer:
         lanes //= 2
-    return SimplePlan(lanes=lanes, parallel=points(roles) >= WORTH_SHARING)
+    rows = prod(known(axis.extent) for axis in roles.outer)
+    return SimplePlan(lanes=lanes, parallel=points(roles) >= WORTH_SHARING, rows=rows >= ROWS * target.cores)

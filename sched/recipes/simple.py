@@ -23,6 +23,7 @@ class SimplePlan:
         parallel: share the outermost loop out over the cores.
         run: vectors that are one iteration of a loop fused over rows. Where only a call knows how long a row is, each iteration
             starts with a division.
+        rows: an iteration of the outermost loop is a whole row: no division for each vector, and a row's ends are known.
     """
 
     lanes: Number = 16
@@ -30,6 +31,7 @@ class SimplePlan:
     unroll: Number = 1
     parallel: bool = True
     run: Number = 1
+    rows: bool = False
 
 
 def elementwise(schedule: Schedule, roles: Roles, plan: SimplePlan) -> Schedule:
@@ -55,7 +57,7 @@ def elementwise(schedule: Schedule, roles: Roles, plan: SimplePlan) -> Schedule:
     if plan.run != 1 and outer:
         (vectors, within), whole = names.pair(last, "r", "n"), vectors
         s = s.split(f"{stage}.{whole}", (vectors, within), plan.run, "guard")
-    s, outermost = fuse_all(s, stage, names, [*outer, vectors])
+    s, outermost = fuse_all(s, stage, names, outer if outer and plan.rows else [*outer, vectors])
     s = s.vectorize(f"{stage}.{lane}")
     if copies:
         s = s.unroll(f"{stage}.{copies}")
