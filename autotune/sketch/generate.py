@@ -10,6 +10,7 @@ from loopwright.autotune.sketch.reductions import reduction_sketches
 from loopwright.autotune.sketch.rows import rows_sketches
 from loopwright.autotune.sketch.simple import elementwise_sketches
 from loopwright.autotune.sketch.stencil import stencil_sketches
+from loopwright.autotune.sketch.window import window_sketches
 from loopwright.autotune.space import Sketch
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.workload import Workload
@@ -80,7 +81,9 @@ def _of_stage(base: Schedule, name: str, target: Target) -> Iterator[Sketch]:
         return
     roles = roles_of(base.nests, name)
     rule: Rule = elementwise_sketches
-    if roles.reduce:
+    if roles.window:
+        rule = window_sketches
+    elif roles.reduce:
         rule = reduction_sketches
     elif crossed(roles):
         rule = crosswise_sketches

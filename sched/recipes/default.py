@@ -22,6 +22,7 @@ from loopwright.sched.recipes.simple import SimplePlan, elementwise
 from loopwright.sched.recipes.stencil_plan import stencils
 from loopwright.sched.recipes.typical import as_for, typical
 from loopwright.sched.recipes.update import update
+from loopwright.sched.recipes.window import window, window_plan
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
 
@@ -73,6 +74,8 @@ def schedule_stage(schedule: Schedule, name: str, target: Target, run: int = 1) 
         if tiled is not None:
             return tiled
         roles = roles_of(schedule.nests, name)
+        if roles.window:
+            return window_stage(schedule, roles, target)
         if roles.reduce:
             return reduce_stage(schedule, roles, target)
         if crossed(roles):
@@ -82,6 +85,17 @@ def schedule_stage(schedule: Schedule, name: str, target: Target, run: int = 1) 
         return elementwise(schedule, roles, replace(plan, run=run, rows=plan.rows and run == 1))
     except ScheduleError:
         return schedule
+
+
+def window_stage(schedule: Schedule, roles: Roles, target: Target) -> Schedule:
+    """A sum over a window; without its padding in it, if that cannot be."""
+    plan = window_plan(roles, target)
+    for place in (plan.place, "root"):
+        try:
+            return window(schedule, roles, replace(plan, place=place))
+        except ScheduleError:
+            continue
+    return reduce_stage(schedule, roles, target)
 
 
 def tile_stage(schedule: Schedule, name: str, target: Target) -> Schedule | None:

@@ -10,7 +10,7 @@ from loopwright.sched.language.expr import Call, Extent, walk
 from loopwright.sched.language.extents import known_shape
 from loopwright.sched.language.stage import Stage
 from loopwright.sched.lowering.prepare import definitions
-from loopwright.sched.recipes.roles import roles_of
+from loopwright.sched.recipes.roles import Roles, roles_of
 from loopwright.sched.recipes.turned import tiled
 from loopwright.sched.scheduling.nest import Nests
 from loopwright.sched.scheduling.schedule import Schedule
@@ -44,7 +44,7 @@ def _cheap(nests: Nests, stage: Stage) -> bool:
     if evaluations <= elements * (1 if functions else 2):
         return True
     # Evaluated again and again: only what is about as cheap as a load, and not under a register tile.
-    return not functions and len(nodes) <= SMALL and not any(tiled(roles_of(nests, r)) for r in readers)
+    return not functions and len(nodes) <= SMALL and not any(_feeds(roles_of(nests, r)) for r in readers)
 
 
 def _points(extents: tuple[Extent, ...]) -> int:
@@ -96,6 +96,25 @@ def tiles_first(schedule: Schedule) -> list[Stage]:
     def later(stage: Stage) -> bool:
         if nests.stages[stage.name].place.kind == "inline" or stage.reduce is None:
             return True
-        return not tiled(roles_of(nests, stage.name))
+        return not _feeds(roles_of(nests, stage.name))
 
     return sorted(schedule.work.stages, key=later)
+
+
+def feeding(nests: Nests, name: str) -> list[str]:
+    """The stages without reduction that only this one reads, such as padding: it may have them where it likes."""
+    return [
+        other
+        for other, nest in nests.stages.items()
+        if nest.stage.reduce is None
+        and nest.stage.updating is None
+        and nest.place.kind == "root"
+        and not nest.relations
+        and other not in nests.outputs.values()
+        and nests.consumers(other) == [name]
+    ]
+
+
+def _feeds(roles: Roles) -> bool:
+    """Whether the recipe of a stage decides itself where what it reads is computed."""
+    return tiled(roles) or roles.window

@@ -6,6 +6,7 @@ from typing import Any
 
 from loopwright.sched.language.expr import Axis
 from loopwright.sched.language.extents import known
+from loopwright.sched.recipes.graph import feeding
 from loopwright.sched.recipes.names import Names, free_name
 from loopwright.sched.recipes.roles import Operand, Roles
 from loopwright.sched.scheduling.schedule import Schedule
@@ -73,24 +74,11 @@ def steps_last(schedule: Schedule, roles: Roles, lanes: int) -> Schedule:
         if operand.contiguous(axis):
             continue
         name = operand.name
-        if not _own(s, name):
+        if name not in feeding(s.nests, roles.stage.name):
             name = free_name(s.nests, f"{name}_turned")
             s = s.cache_read(operand.name, name=name, consumers=[roles.stage.name])
         s = _turned(s, name, operand, axis, lanes)
     return s
-
-
-def _own(schedule: Schedule, name: str) -> bool:
-    """Whether a tensor is a stage at root of which only one other knows."""
-    nest = schedule.nests.stages.get(name)
-    return (
-        nest is not None
-        and nest.place.kind == "root"
-        and nest.stage.reduce is None
-        and not nest.relations
-        and name not in schedule.nests.outputs.values()
-        and len(schedule.nests.consumers(name)) == 1
-    )
 
 
 def _turned(schedule: Schedule, name: str, operand: Operand, axis: Axis, lanes: int) -> Schedule:

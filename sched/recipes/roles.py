@@ -100,6 +100,15 @@ class Roles:
     spatial: tuple[Axis, ...] = ()
 
     @property
+    def slides(self) -> bool:
+        """Whether a window moves along the vector axis itself, so that vectors lie across each other."""
+        return any(
+            self.vector in dim and any(axis in o.steps for axis in dim)
+            for o in self.operands
+            for dim in o.dims
+        )
+
+    @property
     def turned(self) -> bool:
         """Whether the output does not lie along the vector axis: what is complete is written across memory."""
         return self.vector is not None and self.vector is not self.spatial[-1]

@@ -95,3 +95,43 @@ def transposed(H: int, C: int, F: int) -> Stage:
             p[n, c, y + i - r + 1, x + j - q + 1] * weight[c, f, 1 - i + 2 * r, 1 - j + 2 * q], over=(c, r, q)
         ),
     )
+
+
+@lw.operator
+def depthwise(H: int, W: int, C: int, K: int, stride: int = 1, pad: int = 0, first: bool = False) -> Stage:
+    """A convolution of each channel by itself, with channels last or ``first``."""
+    data = lw.input("data", (1, C, H, W) if first else (1, H, W, C))
+    weight = lw.input("weight", (C, K, K) if first else (K, K, C))
+    p = padded(data, {2: pad, 3: pad} if first else {1: pad, 2: pad})
+    r, q = lw.reduce_axis("r", K), lw.reduce_axis("q", K)
+    rows, columns = ((size + 2 * pad - K) // stride + 1 for size in (H, W))
+    if first:
+        term = lambda n, c, y, x: p[n, c, y * stride + r, x * stride + q] * weight[c, r, q]  # noqa: E731
+        return lw.compute(
+            "out", (1, C, rows, columns), lambda n, c, y, x: lw.sum(term(n, c, y, x), over=(r, q))
+        )
+    last = lambda n, y, x, c: p[n, y * stride + r, x * stride + q, c] * weight[r, q, c]  # noqa: E731
+    return lw.compute("out", (1, rows, columns, C), lambda n, y, x, c: lw.sum(last(n, y, x, c), over=(r, q)))
+
+
+@lw.operator
+def pool(
+    H: int,
+    W: int,
+    C: int,
+    K: int,
+    stride: int,
+    first: bool = False,
+    mean: bool = False,
+    dtype: str = "float32",
+) -> Stage:
+    """The largest, or the mean, of each window."""
+    data = lw.input("data", (1, C, H, W) if first else (1, H, W, C), dtype)
+    r, q = lw.reduce_axis("r", K), lw.reduce_axis("q", K)
+    over = lw.sum if mean else lw.max
+    rows, columns = ((size - K) // stride + 1 for size in (H, W))
+    if first:
+        at = lambda n, c, y, x: data[n, c, y * stride + r, x * stride + q]  # noqa: E731
+        return lw.compute("out", (1, C, rows, columns), lambda n, c, y, x: over(at(n, c, y, x), over=(r, q)))
+    last = lambda n, y, x, c: data[n, y * stride + r, x * stride + q, c]  # noqa: E731
+    return lw.compute("out", (1, rows, columns, C), lambda n, y, x, c: over(last(n, y, x, c), over=(r, q)))
