@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Axis, Load, loads
@@ -15,10 +16,14 @@ from loopwright.sched.language.extents import known
 from loopwright.sched.lowering.affine import linear
 from loopwright.sched.lowering.prepare import Definition, definitions
 from loopwright.sched.recipes.lanes import along
-from loopwright.sched.recipes.roles import Roles, roles_in
+from loopwright.sched.recipes.roles import Operand, Roles, roles_in
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.nest import Nests
 
+# More stages than this are no longer one kernel that compiles quickly.
+MOST_MEMBERS = 16
+# What is stored of the rows must be so many times what is streamed past each few of them from the third cache.
+MUCH_MORE = 8
 # The axes of a stage that run over rows: which axis of the group's last stage each follows.
 Rows = Mapping[Axis, Axis]
 
@@ -44,33 +49,45 @@ class Group:
 
 def groups(nests: Nests, target: Target) -> list[Group]:
     """The groups of a workload, with as many stages as can be; no stage is in two."""
+    facts = _Facts.of(nests, target)
     found: list[Group] = []
     taken: set[str] = set()
-    every = {name: (definition, roles_in(definition)) for name, definition in definitions(nests).items()}
-    for host in reversed(list(nests.stages)):
-        if nests.place_of(host).kind == "inline":
-            continue
-        group = _Grown(nests, every, host, target, taken).group()
+    for host in reversed(list(facts.found)):
+        group = _Grown(facts, host, taken).group()
         if group is not None:
             found.append(group)
             taken |= {host, *group.members}
     return found
 
 
+@dataclass(frozen=True)
+class _Facts:
+    """What is known of all stages that are not inlined: definitions, roles, and the loads of each, by reader."""
+
+    nests: Nests
+    target: Target
+    found: Mapping[str, Definition]
+    roles: Mapping[str, Roles]
+    loads: Mapping[str, Mapping[str, list[Load]]]
+
+    @staticmethod
+    def of(nests: Nests, target: Target) -> _Facts:
+        found = definitions(nests)
+        read: dict[str, dict[str, list[Load]]] = {name: {} for name in found}
+        for reader, definition in found.items():
+            for expr in definition.exprs:
+                for load in loads(expr):
+                    if load.tensor.name in read:
+                        read[load.tensor.name].setdefault(reader, []).append(load)
+        return _Facts(nests, target, found, {name: roles_in(d) for name, d in found.items()}, read)
+
+
 class _Grown:
     """A group around its host, to which producers are added one by one."""
 
-    def __init__(
-        self,
-        nests: Nests,
-        every: Mapping[str, tuple[Definition, Roles]],
-        host: str,
-        target: Target,
-        taken: set[str],
-    ) -> None:
-        self.nests, self.host, self.target, self.taken = nests, host, target, taken
-        self.found = {name: definition for name, (definition, _) in every.items()}
-        self.roles = {name: roles for name, (_, roles) in every.items()}
+    def __init__(self, facts: _Facts, host: str, taken: set[str]) -> None:
+        self.facts, self.host, self.taken = facts, host, taken
+        self.nests, self.found, self.roles = facts.nests, facts.found, facts.roles
         own = [axis for axis in self.found[host].axes if known(axis.extent) > 1]
         self.maps: dict[str, Rows] = {host: {axis: axis for axis in own}}
         self.rows = set(own)
@@ -83,7 +100,8 @@ class _Grown:
             return None
         names = list(self.found)
         for name in reversed(names[: names.index(self.host)]):
-            self._try(name)
+            if len(self.members) < MOST_MEMBERS:
+                self._try(name)
         if not self.waits or sum(map(self._goes_along, (self.host, *self.members))) < 2:
             return None
         rows = tuple(axis for axis in self.found[self.host].axes if axis in self.rows)
@@ -113,17 +131,17 @@ class _Grown:
             return True
         roles = self.roles[name]
         if roles.gemm_like:
-            return _streams_too_much(roles, self.target)
+            return _streams_too_much(roles, self.facts.target)
         return bool(roles.reduce) and along(roles) is None
 
     def _try(self, name: str) -> None:
         """Add a stage if nothing else reads it, and of each row only what is computed there."""
         if name in self.nests.outputs.values() or self._refuses(name):
             return
-        readers = [other for other, definition in self.found.items() if _reads(definition, name)]
-        if not readers or not set(readers) <= {self.host, *self.members}:
+        readers = self.facts.loads[name]
+        if not readers or not readers.keys() <= {self.host, *self.members}:
             return
-        follows = self._followed(name, readers)
+        follows = self._followed(name)
         rows = self.rows & set(follows.values())
         if not rows or (self.waits and rows != self.rows) or self._last_of_host(rows):
             return
@@ -136,20 +154,14 @@ class _Grown:
         """Whether the rows are what lies along memory: those of one element each, or columns."""
         return self.found[self.host].axes[-1] in rows and len(self.found[self.host].axes) > 1
 
-    def _followed(self, name: str, readers: list[str]) -> Rows:
+    def _followed(self, name: str) -> Rows:
         """The axes of a stage of which every reader reads, in a row, just the element of that row."""
-        stage = self.found[name].stage
         common: dict[Axis, Axis] | None = None
-        for reader in readers:
-            for load in _reads(self.found[reader], name):
-                rows = _plain(load, stage.axes, self.maps[reader])
+        for reader, read in self.facts.loads[name].items():
+            for load in read:
+                rows = _plain(load, self.found[name].axes, self.maps[reader])
                 common = rows if common is None else {a: r for a, r in common.items() if rows.get(a) is r}
         return common or {}
-
-
-def _reads(definition: Definition, name: str) -> list[Load]:
-    """The loads of a stage in another."""
-    return [load for expr in definition.exprs for load in loads(expr) if load.tensor.name == name]
 
 
 def _plain(load: Load, axes: tuple[Axis, ...], rows: Rows) -> dict[Axis, Axis]:
@@ -164,18 +176,24 @@ def _plain(load: Load, axes: tuple[Axis, ...], rows: Rows) -> dict[Axis, Axis]:
 
 
 def _streams_too_much(roles: Roles, target: Target) -> bool:
-    """Whether the other operand of a matrix product would come through the cache anew for every few rows."""
-    sizes = {operand.name: _bytes_at_once(roles, operand.name) for operand in roles.streams}
-    return sum(sizes.values()) > target.l2 // 2
+    """Whether the other operand of a matrix product would come through the cache anew for every few rows, and that for little.
+
+    Where it does not stay in the second cache it may come from the third, if what would be stored and read again of the
+    rows themselves is much more: scores of long sequences.
+    """
+    streamed = sum(_bytes_at_once(roles, operand) for operand in roles.streams)
+    if streamed <= target.l2 // 2:
+        return False
+    moved = [_bytes_at_once(roles, operand) for operand in roles.operands if operand not in roles.streams]
+    outer = set(roles.outer)
+    rows = prod(known(axis.extent) for axis in roles.stage.axes if axis not in outer)
+    most = max([*moved, rows * dtypes.itemsize(roles.stage.dtype)])
+    return streamed > target.l3 // 2 or most < MUCH_MORE * streamed
 
 
-def _bytes_at_once(roles: Roles, name: str) -> int:
+def _bytes_at_once(roles: Roles, operand: Operand) -> int:
     """Bytes of an operand that one run over the stage's rows reads."""
     outer = set(roles.outer)
-    elements = 1
-    for operand in roles.operands:
-        if operand.name == name:
-            elements = 1
-            for dim, size in zip(operand.dims, operand.shape, strict=True):
-                elements *= 1 if dim and set(dim) <= outer else size
+    sizes = zip(operand.dims, operand.shape, strict=True)
+    elements = prod(1 if dim and set(dim) <= outer else size for dim, size in sizes)
     return elements * dtypes.itemsize(roles.stage.dtype)

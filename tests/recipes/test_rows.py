@@ -138,7 +138,7 @@ def test_default_and_candidates_are_right(name: str) -> None:
 
 
 def grouped(work: Workload) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
-    found = groups(inline_all(work.schedule()).nests, host())
+    found = groups(inline_all(work.schedule()).nests, ONE_CORE)
     return [(group.host, group.members, group.rows) for group in found]
 
 
@@ -157,6 +157,8 @@ def test_what_waits_for_nothing_is_not_grouped() -> None:
 
 
 def test_a_matrix_too_large_for_the_cache_is_multiplied_apart() -> None:
+    long = attention(H=2, L=2048, S=2048, D=64)
+    assert grouped(long) == [("o", ("dots", "top", "e", "z", "p"), ("h", "i"))]
     assert grouped(normalised_product(M=13, N=35, K=40)) == [("p", ("inv", "y"), ("i",))]
     assert grouped(normalised_product(M=128, N=3072, K=768)) == [("y", ("inv",), ("i",))]
 
