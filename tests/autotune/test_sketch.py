@@ -120,7 +120,7 @@ def test_structure_decides_the_rule() -> None:
     assert kinds(ops.matmul(M=1, N=64, K=64, tb=True)) == {"lanes"}
     assert kinds(row_norm(M=8, K=40)) == {"lanes"}
     assert kinds(row_norm(M=8, K=8)) == {"reduction"}
-    assert kinds(bias_relu(M=8, N=8)) == {"elementwise"}
+    assert kinds(bias_relu(M=8, N=8)) == {"elementwise", "elementwise by rows"}
 
 
 def test_a_transposed_operand_is_always_packed() -> None:
