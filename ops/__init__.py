@@ -99,10 +99,11 @@ from loopwright.ops.logic import (
     trunc,
 )
 from loopwright.ops.matmul import batch_matmul, dense, matmul
+from loopwright.ops.moments import mean, std, var
 from loopwright.ops.norm import layer_norm, rms_norm
 from loopwright.ops.pool import avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d
 from loopwright.ops.pool_adaptive import adaptive_avg_pool2d, global_avg_pool2d, global_max_pool2d
-from loopwright.ops.reduce import column_sum, row_max, row_min, row_norm, row_sum
+from loopwright.ops.reduce import all, any, argmax, argmin, max, min, norm, prod, sum
 from loopwright.ops.sets import Entry, WorkloadSet, workload_set, workload_sets
 from loopwright.ops.softmax import log_softmax, softmax
 
@@ -113,6 +114,8 @@ __all__ = [
     "activation",
     "adaptive_avg_pool2d",
     "add",
+    "all",
+    "any",
     "arccos",
     "arccosh",
     "arcsin",
@@ -120,6 +123,8 @@ __all__ = [
     "arctan",
     "arctan2",
     "arctanh",
+    "argmax",
+    "argmin",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
@@ -130,7 +135,6 @@ __all__ = [
     "bitwise_xor",
     "cbrt",
     "ceil",
-    "column_sum",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -186,19 +190,24 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "matmul",
+    "max",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
     "maximum",
+    "mean",
+    "min",
     "minimum",
     "mish",
     "modf",
     "multiply",
     "negative",
     "nextafter",
+    "norm",
     "not_equal",
     "positive",
     "power",
+    "prod",
     "radians",
     "reciprocal",
     "relu",
@@ -206,10 +215,6 @@ __all__ = [
     "right_shift",
     "rint",
     "rms_norm",
-    "row_max",
-    "row_min",
-    "row_norm",
-    "row_sum",
     "sigmoid",
     "sign",
     "signbit",
@@ -220,10 +225,13 @@ __all__ = [
     "spacing",
     "sqrt",
     "square",
+    "std",
     "subtract",
+    "sum",
     "tan",
     "tanh",
     "trunc",
+    "var",
     "workload_set",
     "workload_sets",
 ]

@@ -108,30 +108,30 @@ REDUCTIONS: dict[str, Make] = {
         .vectorize("part.j", 16)
     ),
     "row sums, lanes": lambda: (
-        ops.row_sum(M=9, N=100)
+        ops.sum(X=(9, 100), axis=1)
         .schedule()
-        .split("Y.k", ("ko", "ki"), 16)
+        .split("Y.r1", ("ko", "ki"), 16)
         .rfactor("Y.ki", name="part")
         .vectorize("part.ki")
     ),
     "row sums, lanes, at the row": lambda: (
-        ops.row_sum(M=9, N=100)
+        ops.sum(X=(9, 100), axis=1)
         .schedule()
-        .split("Y.k", ("ko", "ki"), 16)
+        .split("Y.r1", ("ko", "ki"), 16)
         .rfactor("Y.ki", name="part")
         .vectorize("part.ki")
-        .compute_at("part", "Y.i")
-        .parallel("Y.i")
+        .compute_at("part", "Y.i0")
+        .parallel("Y.i0")
     ),
     "row sums, a tree": lambda: (
-        ops.row_sum(M=9, N=96)
+        ops.sum(X=(9, 96), axis=1)
         .schedule()
-        .split("Y.k", ("ko", "ki"), 32)
+        .split("Y.r1", ("ko", "ki"), 32)
         .rfactor("Y.ki", name="wide")
         .vectorize("wide.ki")
         .split("Y.ki", ("k1", "k2"), 8)
         .rfactor("Y.k2", name="narrow")
         .vectorize("narrow.k2")
     ),
-    "column sums in vectors": lambda: ops.column_sum(M=40, N=70).schedule().vectorize("Y.j", 16),
+    "column sums in vectors": lambda: ops.sum(X=(40, 70), axis=0).schedule().vectorize("Y.i1", 16),
 }

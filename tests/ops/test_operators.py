@@ -33,11 +33,6 @@ CASES: dict[str, tuple[list[dict[str, Any]], tuple[str, ...], dict[str, str]]] =
     "log_softmax": ([{}], FLOATS, {"row_max": "i k", "log_sum": "i k", "Y": "i j"}),
     "layer_norm": ([{}, {"eps": 0.1}], FLOATS, {"mean": "i k", "inv_std": "i k", "Y": "i j"}),
     "rms_norm": ([{}, {"eps": 0.1}], FLOATS, {"inv_rms": "i k", "Y": "i j"}),
-    "row_sum": ([{}], FLOATS + INTEGERS, {"Y": "i k"}),
-    "column_sum": ([{}], FLOATS + INTEGERS, {"Y": "j k"}),
-    "row_max": ([{}], FLOATS + INTEGERS, {"Y": "i k"}),
-    "row_min": ([{}], FLOATS + INTEGERS, {"Y": "i k"}),
-    "row_norm": ([{}], FLOATS, {"Y": "i k"}),
 }
 SIZES = {"B": 3, "M": 7, "N": 13, "K": 31}
 
@@ -76,8 +71,6 @@ def test_names_are_stable_under_options(name: str) -> None:
 @pytest.mark.parametrize("sizes", [{"M": 1, "N": 1, "K": 1}, {"M": 0}, {"K": 0}, {"B": 0}])
 def test_sizes_of_one_and_none(name: str, sizes: dict[str, int]) -> None:
     taken = sizes_of(name, **sizes)
-    if name == "column_sum" and taken["M"] == 0:
-        taken["N"] = 4
     work = OPERATORS[name](**taken)
     arrays = random_inputs(work)
     got = work.reference(*arrays)
@@ -102,7 +95,7 @@ def test_inputs_are_named() -> None:
     assert inputs["dense"] == "X W bias"
     assert inputs["layer_norm"] == "X gamma beta"
     assert inputs["rms_norm"] == "X gamma"
-    assert {inputs[name] for name in CASES if name.startswith(("row", "column"))} == {"X"}
+    assert inputs["softmax"] == inputs["log_softmax"] == "X"
 
 
 def test_known_values() -> None:
@@ -125,7 +118,5 @@ def test_a_large_row_does_not_overflow_softmax() -> None:
 
 
 def test_unknown_activation() -> None:
-    with pytest.raises(
-        DefinitionError, match="dense: unknown activation 'swish'; there are none, relu, gelu"
-    ):
+    with pytest.raises(DefinitionError, match="dense: unknown activation 'swish'; there are none, relu, "):
         ops.dense(1, 1, 1, activation="swish")

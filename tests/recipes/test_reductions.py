@@ -45,23 +45,23 @@ def best(M: int, N: int, dtype: str = "float32") -> Stage:
 
 
 WORKS: dict[str, Workload] = {
-    "row sums": ops.row_sum(M=9, N=100),
-    "row sums, a prime length": ops.row_sum(M=3, N=211),
-    "row sums, float64": ops.row_sum(M=5, N=70, dtype="float64"),
-    "row sums, float16": ops.row_sum(M=5, N=70, dtype="float16"),
-    "row sums, int8": ops.row_sum(M=5, N=150, dtype="int8"),
-    "row maxima": ops.row_max(M=4, N=90),
-    "norms": ops.row_norm(M=1, N=130),
-    "short rows": ops.row_sum(M=40, N=5),
-    "one column": ops.row_sum(M=7, N=1),
+    "row sums": ops.sum(X=(9, 100), axis=1),
+    "row sums, a prime length": ops.sum(X=(3, 211), axis=1),
+    "row sums, float64": ops.sum(X=(5, 70), axis=1, dtype="float64"),
+    "row sums, float16": ops.sum(X=(5, 70), axis=1, dtype="float16"),
+    "row sums, int8": ops.sum(X=(5, 150), axis=1, dtype="int8"),
+    "row maxima": ops.max(X=(4, 90), axis=1),
+    "norms": ops.norm(X=(1, 130), axis=1),
+    "short rows": ops.sum(X=(40, 5), axis=1),
+    "one column": ops.sum(X=(7, 1), axis=1),
     "total": total(M=13, N=77),
     "total of integers": total(M=300, N=77, dtype="int32"),
     "two axes along memory": spatial_mean(N=2, C=3, H=5, W=37),
     "two at once": extent(M=6, N=75),
     "argmax": best(M=6, N=75),
     "argmax of bytes": best(M=6, N=203, dtype="uint8"),
-    "column sums": ops.column_sum(M=50, N=77),
-    "column sums, one column": ops.column_sum(M=50, N=1),
+    "column sums": ops.sum(X=(50, 77), axis=0),
+    "column sums, one column": ops.sum(X=(50, 1), axis=0),
     "a vector times a matrix": ops.matmul(M=1, N=45, K=67),
     "a matrix times a vector": ops.matmul(M=45, N=1, K=67),
     "a vector times a transposed matrix": ops.matmul(M=1, N=19, K=83, tb=True),
@@ -74,11 +74,11 @@ def test_default_and_candidates_are_right(name: str) -> None:
 
 
 def test_the_default_of_a_row_sum_keeps_lanes() -> None:
-    assert_golden("default_row_sum", default_schedule(ops.row_sum(M=1024, N=1000), ONE_CORE))
+    assert_golden("default_row_sum", default_schedule(ops.sum(X=(1024, 1000), axis=1), ONE_CORE))
 
 
 def test_the_default_of_a_column_sum_goes_by_rows() -> None:
-    assert_golden("default_column_sum", default_schedule(ops.column_sum(M=1024, N=1000), ONE_CORE))
+    assert_golden("default_column_sum", default_schedule(ops.sum(X=(1024, 1000), axis=0), ONE_CORE))
 
 
 def test_few_elements_are_reduced_in_pieces_by_the_cores() -> None:
@@ -90,7 +90,7 @@ def test_few_elements_are_reduced_in_pieces_by_the_cores() -> None:
 
 @pytest.mark.parametrize(("length", "lanes"), [(1000, 40), (768, 32), (1009, 32), (40, 40), (16, 16)])
 def test_lanes_divide_the_row_where_they_can(length: int, lanes: int) -> None:
-    nests = ops.row_sum(M=64, N=length).schedule().nests
+    nests = ops.sum(X=(64, length), axis=1).schedule().nests
     assert lanes_plan(roles_of(nests, "Y"), ONE_CORE).lanes == lanes
 
 
