@@ -89,10 +89,10 @@ def _knobs(base: Schedule, group: Group, target: Target) -> _Knobs:
 
 
 def _blocks(length: int) -> list[int]:
-    """Rows in a block; at most the whole of them."""
-    return [n for n in (4, 6, 8, 12, 16, 18, 20, 24, 30, 32, 36, 40, 48, 64, 96, 128) if n <= length] or [
-        length
-    ]
+    """Rows in a block: whole tiles of the usual heights, and what divides the rows."""
+    usual = {4, 6, 8, 12, 16, 18, 20, 24, 30, 32, 36, 40, 48, 64, 96, 128}
+    divide = {n for n in range(4, 129) if length % n == 0}
+    return sorted(n for n in usual | divide if n <= length) or [length]
 
 
 def _lanes(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil, prod
 
+from loopwright.sched import dtypes
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.extents import known
 from loopwright.sched.recipes.facts import WORTH_SHARING, native_lanes, points
@@ -17,8 +18,8 @@ from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.nest import Nests
 from loopwright.sched.scheduling.schedule import Schedule
 
-# Rows of a block: enough that a matrix product among them uses what it loads several times.
-BLOCK_ROWS = 24
+# Rows of a block: enough that a matrix product among them uses what it loads several times; and the most.
+BLOCK_ROWS, MOST_ROWS = 24, 64
 
 
 def schedule_groups(schedule: Schedule, target: Target, finished: set[str]) -> Schedule:
@@ -82,11 +83,30 @@ def tile_plan(roles: Roles, target: Target) -> TilePlan:
 
 
 def block_of(nests: Nests, group: Group, tiles: list[TilePlan], target: Target) -> int:
-    """Rows in a block: whole tiles, as even as can be, and blocks for all cores."""
+    """Rows in a block: of those that leave fewest tiles part empty, whose stages fit the second cache, as near as can be to 24.
+
+    A rest is a second copy of all the code, so it must be worth it.
+    """
     if not tiles:
         return 1
     *outer, last = lengths(nests, group)
-    shares = ceil(target.cores / max(1, prod(outer)))
     high = max(tile.rows for tile in tiles)
-    blocks = max(shares, ceil(last / BLOCK_ROWS))
-    return max(1, ceil(ceil(last / blocks) / high) * high)
+    shared = ceil(last / ceil(target.cores / max(1, prod(outer))))
+    most = min(MOST_ROWS, shared, max(high, target.l2 // 4 // row_bytes(nests, group)))
+
+    def cost(block: int) -> tuple[float, int]:
+        full, rest = divmod(last, block)
+        tiles = full * ceil(block / high) + ceil(rest / high)
+        return tiles * (1.05 if rest else 1), abs(block - BLOCK_ROWS)
+
+    return min(range(min(high, most), most + 1), key=cost)
+
+
+def row_bytes(nests: Nests, group: Group) -> int:
+    """What the stages of a group keep of one row."""
+    total = 0
+    for name in group.members:
+        stage = nests.stages[name].stage
+        inner = prod(known(a.extent) for a in stage.axes if a.name not in group.axes[name])
+        total += inner * sum(map(dtypes.itemsize, stage.dtypes))
+    return max(1, total)

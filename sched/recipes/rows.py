@@ -68,7 +68,7 @@ def rows(schedule: Schedule, group: Group, plan: RowsPlan) -> Schedule:
     row = last
     if plan.block != 1:
         last, row = Names(s.nests.stages[host]).pair(row, "b", "i")
-        s = s.split(f"{host}.{group.rows[-1]}", (last, row), plan.block, "guard")
+        s = s.split(f"{host}.{group.rows[-1]}", (last, row), plan.block)
     s = _inside(s, group.roles[host], (*outer, row), plan)
     s, shared, at = _rows_outside(s, host, outer, last, plan)
     for stage in reversed(group.members):
