@@ -258,17 +258,21 @@ class _Emitter:
         """A node's value; of a narrow float, what float32 made of it is rounded to a number that it has."""
         if e.dtype not in dtypes.NARROW or isinstance(e, (Const, Select)) or _exact(e):
             return self.node(e)
-        return narrow.decoded(self.code(e), e.dtype)
+        return narrow.decoded(self.bits(e), e.dtype)
 
     def code(self, e: Expr) -> Any:
         """A narrow float's bits; those that are only moved are not looked at."""
-        match e:
-            case Load():
-                return self.load(e)
-            case Select():
-                return tirx.Select(self.expr(e.cond), self.code(e.a), self.code(e.b))
-        value = self.expr(e) if id(e) in self.repeated or isinstance(e, Const) else self.node(e)
-        return narrow.encoded(self.scratch.hold(value), e.dtype)
+        if isinstance(e, Select):
+            return tirx.Select(self.expr(e.cond), self.code(e.a), self.code(e.b))
+        if id(e) in self.repeated and not isinstance(e, Load):
+            return narrow.encoded(self.expr(e), e.dtype)
+        return self.bits(e)
+
+    def bits(self, e: Expr) -> Any:
+        """A narrow float's bits, whether or not its value is held already."""
+        if isinstance(e, Load):
+            return self.load(e)
+        return narrow.encoded(self.scratch.hold(self.node(e)), e.dtype)
 
     def load(self, e: Load) -> Any:
         """An element as it lies in memory."""

@@ -31,7 +31,7 @@ from tests.sched.generate import propose
 MOST_DIRECTIVES = 54
 # What there is seldom an opportunity for is drawn the more often.
 RARE = {
-    "reverse_compute_at": 34, "compute_at": 6, "store_at": 62, "store_root": 38, "compute_inline": 9, "compute_root": 19,
+    "reverse_compute_at": 34, "compute_at": 6, "store_at": 78, "store_root": 38, "compute_inline": 9, "compute_root": 19,
     "clone": 5, "transform_layout": 3, "storage_align": 4, "rfactor": 5, "decompose_reduction": 4, "two_pass": 8, "pad": 6,
     "double_buffer": 15, "pipeline": 31, "prefetch": 3, "parallel": 2, "fuse": 3, "cache_write": 3, "cache_read": 2,
     "set_scope": 3, "specialize": 2, "unroll": 2,

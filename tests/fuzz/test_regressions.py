@@ -204,3 +204,25 @@ def test_windows_that_hold_all_of_an_open_size_are_not_folded() -> None:
     for m, n in ((0, 3), (1, 1), (5, 4), (40, 7)):
         x = np.arange(m * n, dtype=np.float32).reshape(m, n)
         np.testing.assert_array_equal(kernel(x), work.reference(x))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e5m2"])
+def test_a_narrow_float_that_is_compared_and_stored(dtype: str) -> None:
+    """What is used twice went through a variable, whose value was looked up before there was one."""
+
+    @lw.operator
+    def bounded(M: int, N: int) -> Any:
+        x = lw.input("x", (M, N), dtype)
+        around = lw.constant_exterior(x, 2)
+
+        def value(i: Any, j: Any) -> Any:
+            total = around[i - 1, j] + around[i, j] + around[i + 1, j]
+            return lw.select(total < 1, total, lw.const(1, dtype) + 1)
+
+        return lw.compute("s", (M, N), value)
+
+    work = bounded(20, 5)
+    (x,) = random_inputs(work)
+    for schedule in (work.schedule(), work.schedule().vectorize("s.i"), work.schedule().vectorize("s.j", 4)):
+        got = lw.build(work, schedule=schedule)(x)
+        np.testing.assert_array_equal(got, work.reference(x))
