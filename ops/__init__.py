@@ -64,6 +64,7 @@ from loopwright.ops.functions import (
     tan,
     tanh,
 )
+from loopwright.ops.joining import concat, pad, split, stack
 from loopwright.ops.logic import (
     bitwise_and,
     bitwise_count,
@@ -100,6 +101,7 @@ from loopwright.ops.logic import (
 )
 from loopwright.ops.matmul import batch_matmul, dense, matmul
 from loopwright.ops.moments import mean, std, var
+from loopwright.ops.movement import broadcast_to, flip, repeat, reshape, roll, strided_slice, tile, transpose
 from loopwright.ops.norm import layer_norm, rms_norm
 from loopwright.ops.pool import avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d
 from loopwright.ops.pool_adaptive import adaptive_avg_pool2d, global_avg_pool2d, global_max_pool2d
@@ -133,8 +135,10 @@ __all__ = [
     "bitwise_count",
     "bitwise_or",
     "bitwise_xor",
+    "broadcast_to",
     "cbrt",
     "ceil",
+    "concat",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -152,6 +156,7 @@ __all__ = [
     "exp2",
     "expm1",
     "fabs",
+    "flip",
     "float_power",
     "floor",
     "floor_divide",
@@ -205,6 +210,7 @@ __all__ = [
     "nextafter",
     "norm",
     "not_equal",
+    "pad",
     "positive",
     "power",
     "prod",
@@ -212,9 +218,12 @@ __all__ = [
     "reciprocal",
     "relu",
     "remainder",
+    "repeat",
+    "reshape",
     "right_shift",
     "rint",
     "rms_norm",
+    "roll",
     "sigmoid",
     "sign",
     "signbit",
@@ -223,13 +232,18 @@ __all__ = [
     "sinh",
     "softmax",
     "spacing",
+    "split",
     "sqrt",
     "square",
+    "stack",
     "std",
+    "strided_slice",
     "subtract",
     "sum",
     "tan",
     "tanh",
+    "tile",
+    "transpose",
     "trunc",
     "var",
     "workload_set",

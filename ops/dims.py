@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language.builders import compute, reduce_axis
@@ -11,6 +12,7 @@ from loopwright.sched.language.expr import Axis, Expr, Extent
 from loopwright.sched.language.extents import product, same
 from loopwright.sched.language.stage import Stage, Tensor
 
+T = TypeVar("T")
 # One dimension, several, or None for all; negative ones count from the last.
 Dims = int | tuple[int, ...] | None
 
@@ -54,6 +56,11 @@ def axis_names(dims: Iterable[int]) -> str:
 def inserted(axes: Sequence[Expr], dim: int, index: Expr) -> tuple[Expr, ...]:
     """Indices of all dimensions: ``index`` in dimension ``dim``, ``axes`` in the others."""
     return (*axes[:dim], index, *axes[dim:])
+
+
+def replaced(sequence: Sequence[T], dim: int, value: T) -> tuple[T, ...]:
+    """A shape, or indices of all dimensions, with ``value`` in dimension ``dim``."""
+    return (*sequence[:dim], value, *sequence[dim + 1 :])
 
 
 @dataclass(frozen=True)

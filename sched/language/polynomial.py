@@ -183,17 +183,19 @@ class Proof:
         self.extent_of = extent_of or (lambda axis: axis.extent)
         self.floors = dict(floors or {})
 
-    def not_negative(self, p: Polynomial, steps: int = MOST_STEPS) -> bool:
-        """Whether the polynomial is surely 0 or more."""
+    def not_negative(self, p: Polynomial, steps: int = MOST_STEPS, whole: bool = False) -> bool:
+        """Whether the polynomial is surely 0 or more; ``whole`` says that it bounds an integer from below."""
+        whole = whole or all(coefficient.denominator == 1 for coefficient in p.terms.values())
         for _ in range(steps):
             found = self._outermost(p)
             if found is None:
-                return self._sizes_not_negative(p)
+                # The ends of quotients are fractions; an integer above -1 is 0 or more.
+                return self._least(p) > -1 if whole else self._least(p) >= 0
             branches = self._replaced(p, *found, steps // 2)
             if branches is None:
                 return False
             if len(branches.options) > 1:
-                judged = (self.not_negative(option, steps // 2) for option in branches.options)
+                judged = (self.not_negative(option, steps // 2, whole) for option in branches.options)
                 return all(judged) if branches.every else any(judged)
             p = branches.options[0]
         return False
@@ -273,8 +275,10 @@ class Proof:
                     return False
         return key not in others
 
-    def _sizes_not_negative(self, p: Polynomial) -> bool:
-        """A polynomial of sizes alone: each is counted from the least it can be, so that what is added cannot make it less."""
+    def _least(self, p: Polynomial) -> Fraction:
+        """What a polynomial of sizes alone is at least: each is counted from the least it can be, so that what is added cannot
+        make it less.
+        """
         for key, e in p.used().items():
             assert isinstance(e, Size)
             p = _with(p, key, Polynomial({(key,): 1}, {key: e}) + constant(self._floor(e)))
@@ -285,7 +289,7 @@ class Proof:
                 least += coefficient * prod(
                     max(0, e.at_most - self._floor(e)) for e in sizes if isinstance(e, Size)
                 )
-        return least >= 0
+        return Fraction(least)
 
     def _floor(self, size: Size) -> int:
         return max(size.at_least, self.floors.get(size.name, 0))
@@ -328,6 +332,8 @@ def at_most(a: Extent, b: Extent, proof: Proof | None = None) -> bool:
     >>> i = Axis("i", n)
     >>> at_most(i + 2, n + 1), at_most(i + 2, n)
     (True, False)
+    >>> at_most(Axis("j", n * 3) // 3, n - 1)
+    True
     """
     if not isinstance(a, Expr) and not isinstance(b, Expr):
         return a <= b
