@@ -146,6 +146,43 @@ def torch_calls() -> dict[str, Callable[[], Call]]:
     }
 
 
+def torch_layer(operator: str, args: dict[str, Any], last: bool) -> Call:
+    """A layer of a network on PyTorch, with the options of :mod:`loopwright.ops`; ``last``: channels innermost in memory."""
+    import torch
+
+    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    functional = torch.nn.functional
+    after = {
+        "relu": torch.relu_,
+        "relu6": lambda y: y.clamp_(0, 6),
+        "silu": lambda y: functional.silu(y, inplace=True),
+    }
+    after |= {"sigmoid": torch.sigmoid_, "tanh": torch.tanh_, "gelu": functional.gelu, "none": lambda y: y}
+    finish = after[args.get("activation", "none")]
+    if operator == "dense":
+        x, w, b = torch.rand(args["M"], args["K"]), torch.rand(args["N"], args["K"]), torch.rand(args["N"])
+        return lambda: finish(functional.linear(x, w, b))
+    order = torch.channels_last if last else torch.contiguous_format
+    x = torch.rand(args["N"], args["C"], args["H"], args["W"]).to(memory_format=order)
+    if operator == "global_avg_pool2d":
+        return lambda: x.mean((2, 3))
+    slide = {"stride": args.get("stride", 1), "padding": args.get("padding", 0)}
+    if operator == "max_pool2d":
+        return lambda: functional.max_pool2d(x, args["R"], **slide)
+    depthwise = operator == "depthwise_conv2d"
+    count, depth = (args["C"], 1) if depthwise else (args["K"], args["C"])
+    w = torch.rand(count, depth, args["R"], args["S"]).to(memory_format=order)
+    b = torch.rand(count) if args.get("bias") else None
+    groups = args["C"] if depthwise else 1
+    added = torch.rand_like(functional.conv2d(x, w, **slide)) if args.get("residual") else None
+
+    def conv() -> Any:
+        y = functional.conv2d(x, w, b, groups=groups, **slide)
+        return finish(y if added is None else y.add_(added))
+
+    return conv
+
+
 def opencv_calls() -> dict[str, Callable[[], Call]]:
     """OpenCV's box filter, which rounds once."""
     import cv2
@@ -223,8 +260,16 @@ LIBRARIES: dict[str, Callable[[], dict[str, Callable[[], Call]]]] = {
 
 
 def serve(library: str, row: str) -> None:
-    """For each line read, a number of seconds: call for so long, and print the seconds of each call."""
-    call = LIBRARIES[library]()[row]()
+    """For each line read, a number of seconds: call for so long, and print the seconds of each call.
+
+    ``row`` is a row's name; or a layer in JSON, its operator and its arguments, for ``torch`` (channels last in memory) or
+    ``torch-first``.
+    """
+    if row.startswith("{"):
+        layer = json.loads(row)
+        call = torch_layer(layer["operator"], layer["args"], library == "torch")
+    else:
+        call = LIBRARIES[library]()[row]()
     call()
     print(json.dumps("ready"), flush=True)
     for line in sys.stdin:
