@@ -30,6 +30,8 @@ ROUNDS, BURST, REST = 15, 0.05, 0.2
 # Bars: of random candidates fewer than this share fail; the default is within so much of the best found on so many rows.
 MOST_FAILED = 0.05
 NEAR, NEAR_SHARE, FAR = 2.5, 0.8, 6.0
+# and is chosen in so many milliseconds.
+MOST_MILLISECONDS = 50.0
 
 
 @dataclass
@@ -39,6 +41,7 @@ class Measured:
     row: Row
     trials: int
     failed: int
+    choosing: float
     absent: tuple[str, ...] = ()
     times: dict[str, list[float]] = field(default_factory=dict)
 
@@ -53,13 +56,24 @@ class Measured:
         return min(peers, key=lambda name: median(self.times[name]), default=None)
 
 
+def seconds_to_choose(row: Row, target: Target) -> float:
+    """How long the default schedule takes to choose: the least of three."""
+    times = []
+    for _ in range(3):
+        work = row.work()
+        start = time.perf_counter()
+        lw.default_schedule(work, target)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
 def measure(row: Row, target: Target, seed: int) -> Measured:
     """Search at random, then time the best, the default schedule and the other libraries in turns."""
     work = row.work()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         log = Path(folder) / "random.jsonl"
         result = lw.tune(work, target, trials=TRIALS, minutes=MINUTES, search="random", log=log, seed=seed)
-        found = Measured(row, result.measured, sum(result.failures.values()))
+        found = Measured(row, result.measured, sum(result.failures.values()), seconds_to_choose(row, target))
         kernels = stack.enter_context(Kernels(target.cores))
         kernels.ask("kernels", workload=work.to_json(), target=target.to_json(), log=str(log))
         peers = {
@@ -103,6 +117,8 @@ def summary(found: Sequence[Measured]) -> str:
             f"random candidates that failed   {failed / max(1, trials):6.1%}   (below {MOST_FAILED:.0%})",
             f"default within {NEAR}x of the best  {near:6.0%}   (at least {NEAR_SHARE:.0%} of the rows)",
             f"default's worst                {max(ratios):6.2f}x  (at most {FAR:g}x)",
+            f"default chosen in              {max(each.choosing for each in found) * 1e3:6.1f} ms (at most {MOST_MILLISECONDS:g}, "
+            f"the slowest)",
             f"bars reached                   {reached} of {len(bars)}",
         )
     )
