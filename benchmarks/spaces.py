@@ -112,13 +112,13 @@ def summary(found: Sequence[Measured]) -> str:
     near = sum(ratio <= NEAR for ratio in ratios) / len(ratios)
     bars = [each for each in found if each.row.bar is not None and each.best_peer is not None]
     reached = sum(median(each.ratio(each.best_peer or "", "tuned")) >= (each.row.bar or 0) for each in bars)
+    slowest = max(each.choosing for each in found) * 1e3
     return "\n".join(
         (
             f"random candidates that failed   {failed / max(1, trials):6.1%}   (below {MOST_FAILED:.0%})",
             f"default within {NEAR}x of the best  {near:6.0%}   (at least {NEAR_SHARE:.0%} of the rows)",
             f"default's worst                {max(ratios):6.2f}x  (at most {FAR:g}x)",
-            f"default chosen in              {max(each.choosing for each in found) * 1e3:6.1f} ms (at most {MOST_MILLISECONDS:g}, "
-            f"the slowest)",
+            f"default chosen in at most      {slowest:6.1f} ms (at most {MOST_MILLISECONDS:g})",
             f"bars reached                   {reached} of {len(bars)}",
         )
     )
