@@ -26,8 +26,9 @@ from loopwright.sched.scheduling.knobs import Knob
 from loopwright.sched.scheduling.schedule import Schedule
 
 Array = np.ndarray[Any, Any]
-# Copies of a multiply-add in a register tile.
-MOST_CODE = 96
+# Copies of a multiply-add in a register tile, and with those that tails make; vectors side by side, in each of which
+# functions are written out.
+MOST_CODE, MOST_COPIES, MOST_WIDE = 96, 256, 4
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ def rows_sketches(base: Schedule, group: Group, target: Target) -> Iterator[Sket
                 continue
             packed = f", packed {'first' if packing == 'root' else 'inside'}" if packs else ""
             name = f"rows{packed}, {'all cores' if parallel else 'one core'}"
-            yield Sketch(name, schedule, knobs.rules, (knobs.seed,))
+            seed = {knob: value for knob, value in knobs.seed.items() if knob in schedule.knobs}
+            yield Sketch(name, schedule, knobs.rules, (seed,))
 
 
 def _knobs(base: Schedule, group: Group, target: Target) -> _Knobs:
@@ -76,7 +78,7 @@ def _knobs(base: Schedule, group: Group, target: Target) -> _Knobs:
     found = group.roles
     native = min(native_lanes(roles, target) for roles in found.values())
     widest = max((known(axis.extent) for r in found.values() for axis in r.stage.axes[-1:]), default=1)
-    width = Knob(f"{host}.width", tuple(vector_lengths(widest, native, 8)))
+    width = Knob(f"{host}.width", tuple(vector_lengths(widest, native, MOST_WIDE)))
     wanted = {width.name: plan.width}
     block: Knob | int = 1
     if plan.tiles:
@@ -84,8 +86,13 @@ def _knobs(base: Schedule, group: Group, target: Target) -> _Knobs:
         wanted[block.name] = plan.block
     lanes = _lanes(host, found, plan, target, wanted)
     tiles = {stage: _tile(found[stage], plan.tiles[stage], target, wanted) for stage in plan.tiles}
-    rules = tuple(_tile_fits(found[stage], tile, target) for stage, tile in tiles.items())
-    return _Knobs(block, width, lanes, tiles, wanted, rules)
+    rules = [_tile_fits(found[stage], tile, target) for stage, tile in tiles.items()]
+    if isinstance(block, Knob):
+        rules += [
+            _bounded_code(found[stage], tile, block, lengths(base.nests, group)[-1], target)
+            for stage, tile in tiles.items()
+        ]
+    return _Knobs(block, width, lanes, tiles, wanted, tuple(rules))
 
 
 def _blocks(length: int) -> list[int]:
@@ -107,7 +114,7 @@ def _lanes(
         kind = known(axis.extent), native
         if kind not in shared:
             number = str(len(shared) + 1) if shared else ""
-            many = Knob(f"{host}.lanes{number}", tuple(vector_lengths(kind[0], native, 2 * MOST_VECTORS)))
+            many = Knob(f"{host}.lanes{number}", tuple(vector_lengths(kind[0], native, MOST_VECTORS)))
             few = Knob(f"{host}.vector{number}", tuple(n for n in (native // 2, native, 2 * native) if n > 1))
             shared[kind] = LanesPlan(many, few, None, False)
             wanted |= {many.name: chosen.lanes, few.name: chosen.vector}
@@ -137,5 +144,22 @@ def _tile_fits(roles: Roles, tile: TilePlan, target: Target) -> Rule:
         chains = values[tile.rows.name] * vectors
         code = chains * values[tile.unroll.name]
         return (chains >= min(6, possible // native)) & (chains <= target.registers - 2) & (code <= MOST_CODE)
+
+    return rule
+
+
+def _bounded_code(roles: Roles, tile: TilePlan, block: Knob, length: int, target: Target) -> Rule:
+    """Code that compiles quickly: every tail that is peeled is another copy."""
+    assert roles.vector is not None
+    native, columns = native_lanes(roles, target), known(roles.vector.extent)
+    steps = known(roles.reduce[-1].extent)
+
+    def rule(values: Mapping[str, Array]) -> Array:
+        high, wide, few = (values[knob.name] for knob in (tile.rows, tile.columns, tile.unroll))
+        rest = length % values[block.name]
+        tails = (
+            (rest != 0) + 1 * (values[block.name] % high != 0) + (columns % wide != 0) + (steps % few != 0)
+        )
+        return high * -(-wide // native) * few * 2**tails <= MOST_COPIES
 
     return rule
