@@ -64,6 +64,7 @@ from loopwright.ops.functions import (
     tan,
     tanh,
 )
+from loopwright.ops.gather import embedding, gather, one_hot, scatter_add, take, where
 from loopwright.ops.joining import concat, pad, split, stack
 from loopwright.ops.logic import (
     bitwise_and,
@@ -151,6 +152,7 @@ __all__ = [
     "depthwise_conv2d",
     "divide",
     "divmod",
+    "embedding",
     "equal",
     "exp",
     "exp2",
@@ -164,6 +166,7 @@ __all__ = [
     "fmin",
     "fmod",
     "frexp",
+    "gather",
     "gcd",
     "gelu",
     "global_avg_pool2d",
@@ -210,6 +213,7 @@ __all__ = [
     "nextafter",
     "norm",
     "not_equal",
+    "one_hot",
     "pad",
     "positive",
     "power",
@@ -224,6 +228,7 @@ __all__ = [
     "rint",
     "rms_norm",
     "roll",
+    "scatter_add",
     "sigmoid",
     "sign",
     "signbit",
@@ -240,12 +245,14 @@ __all__ = [
     "strided_slice",
     "subtract",
     "sum",
+    "take",
     "tan",
     "tanh",
     "tile",
     "transpose",
     "trunc",
     "var",
+    "where",
     "workload_set",
     "workload_sets",
 ]
