@@ -65,6 +65,9 @@ from loopwright.ops.functions import (
     tanh,
 )
 from loopwright.ops.gather import embedding, gather, one_hot, scatter_add, take, where
+from loopwright.ops.image_edges import gradient_magnitude, harris, sobel
+from loopwright.ops.image_filters import box_filter, gaussian_blur, unsharp_mask
+from loopwright.ops.image_ranks import max_filter, median_filter, min_filter
 from loopwright.ops.joining import concat, pad, split, stack
 from loopwright.ops.logic import (
     bitwise_and,
@@ -136,6 +139,7 @@ __all__ = [
     "bitwise_count",
     "bitwise_or",
     "bitwise_xor",
+    "box_filter",
     "broadcast_to",
     "cbrt",
     "ceil",
@@ -167,13 +171,16 @@ __all__ = [
     "fmod",
     "frexp",
     "gather",
+    "gaussian_blur",
     "gcd",
     "gelu",
     "global_avg_pool2d",
     "global_max_pool2d",
+    "gradient_magnitude",
     "greater",
     "greater_equal",
     "hardswish",
+    "harris",
     "heaviside",
     "hypot",
     "invert",
@@ -199,12 +206,15 @@ __all__ = [
     "logical_xor",
     "matmul",
     "max",
+    "max_filter",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
     "maximum",
     "mean",
+    "median_filter",
     "min",
+    "min_filter",
     "minimum",
     "mish",
     "modf",
@@ -235,6 +245,7 @@ __all__ = [
     "silu",
     "sin",
     "sinh",
+    "sobel",
     "softmax",
     "spacing",
     "split",
@@ -251,6 +262,7 @@ __all__ = [
     "tile",
     "transpose",
     "trunc",
+    "unsharp_mask",
     "var",
     "where",
     "workload_set",
