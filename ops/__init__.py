@@ -110,6 +110,7 @@ from loopwright.ops.norm import layer_norm, rms_norm
 from loopwright.ops.pool import avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d
 from loopwright.ops.pool_adaptive import adaptive_avg_pool2d, global_avg_pool2d, global_max_pool2d
 from loopwright.ops.reduce import all, any, argmax, argmin, max, min, norm, prod, sum
+from loopwright.ops.resize import resize2d
 from loopwright.ops.sets import Entry, WorkloadSet, workload_set, workload_sets
 from loopwright.ops.softmax import log_softmax, softmax
 
@@ -234,6 +235,7 @@ __all__ = [
     "remainder",
     "repeat",
     "reshape",
+    "resize2d",
     "right_shift",
     "rint",
     "rms_norm",
