@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from math import ceil
+from math import ceil, prod
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ from loopwright.autotune.space import Rule, Sketch
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.extents import known
 from loopwright.sched.recipes.facts import native_lanes
-from loopwright.sched.recipes.gemm import Packing, Sharing, gemm
+from loopwright.sched.recipes.gemm import GemmPlan, Packing, Sharing, gemm
 from loopwright.sched.recipes.gemm_plan import gemm_plan
+from loopwright.sched.recipes.graph import feeding
 from loopwright.sched.recipes.roles import Roles, packable
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.knobs import Knob
@@ -28,46 +29,57 @@ LEAST_DEPTH, MOST_DEPTH = 64, 768
 # Copies of a multiply-add that unrolling may make, and that peeled tails may make of these: more compile for longer and
 # run no faster.
 MOST_CODE, MOST_COPIES = 96, 192
+# Rows of a picture in a block.
+MOST_BAND = 64
 # Shares of the cores that differ more than this are not worth measuring.
 UNEVEN = 1.34
 SHARINGS: tuple[Sharing, ...] = ("columns", "rows", "both")
 
 
 def gemm_sketches(base: Schedule, roles: Roles, target: Target) -> Iterator[Sketch]:
-    """A sketch for each way to pack, to block the reduction, and to share out the work."""
+    """A sketch for each way to pack, to block the reduction, to share out the work, and for each place of what feeds it."""
+    knobs = _knobs(roles, target)
+    plan = replace(gemm_plan(roles, target), **_plan_numbers(knobs, roles), order=f"{roles.stage.name}.order")
+    feeds = () if roles.turned else tuple(feeding(base.nests, roles.stage.name))
     for packing in _packings(roles):
         for depth in _depths(roles, packing):
-            for sharing in SHARINGS:
-                order = f"{roles.stage.name}.order"
-                numbers = _plan_numbers(_knobs(roles, target), roles)
-                plan = replace(
-                    gemm_plan(roles, target),
-                    **numbers,
-                    depth=depth,
-                    packing=packing,
-                    sharing=sharing,
-                    order=order,
-                )
-                try:
-                    schedule = gemm(base, roles, plan)
-                except ScheduleError:
-                    continue
-                rules = (
-                    _fits_registers(roles, target),
-                    _bounded_code(roles, target, depth),
-                    _reaches_cores(roles, target, sharing),
-                )
-                seed = _seed(roles, target) | ({} if depth is None else {depth.name: _middle(depth)})
-                seeds = tuple({**seed, order: text} for text in schedule.knobs[order].values)
-                blocked = "" if depth is None else ", reduction blocked"
-                yield Sketch(f"gemm, {packing} packed, {sharing} shared{blocked}", schedule, rules, seeds)
+            for sharing in SHARINGS if roles.shared is None else SHARINGS[:2]:
+                for here in [(), feeds] if feeds else [()]:
+                    made = replace(plan, depth=depth, packing=packing, sharing=sharing, here=here)
+                    sketch = _sketch(base, roles, target, made, knobs)
+                    if sketch is not None:
+                        yield sketch
+
+
+def _sketch(
+    base: Schedule, roles: Roles, target: Target, plan: GemmPlan, knobs: Mapping[str, Knob]
+) -> Sketch | None:
+    try:
+        schedule = gemm(base, roles, plan)
+    except ScheduleError:
+        return None
+    rules = (
+        _fits_registers(roles, target),
+        _bounded_code(roles, target, plan),
+        _reaches_cores(roles, target, plan.sharing),
+    )
+    seed = _seed(roles, target, knobs) | (
+        {} if plan.depth is None else {plan.depth.name: _middle(plan.depth)}
+    )
+    seeds = tuple({**seed, plan.order: text} for text in schedule.knobs[plan.order].values)
+    name = f"gemm, {plan.packing} packed, {plan.sharing} shared"
+    name += ", across memory" if roles.turned else ""
+    name += f", with {' and '.join(plan.here)} in blocks" if plan.here else ""
+    return Sketch(name + ("" if plan.depth is None else ", reduction blocked"), schedule, rules, seeds)
 
 
 def _packings(roles: Roles) -> tuple[Packing, ...]:
     can = bool(roles.streams) and any(packable(o, roles.vector) for o in roles.streams)
     if not can:
         return ("none",)
-    return ("block", "root") if roles.pack else ("none", "block", "root")
+    needed: tuple[Packing, ...] = () if roles.pack else ("none",)
+    # Blocks that differ only in what they read besides would pack the same again and again.
+    return (*needed, "root") if roles.shared is not None else (*needed, "block", "root")
 
 
 def _depths(roles: Roles, packing: Packing) -> list[Knob | None]:
@@ -78,7 +90,7 @@ def _depths(roles: Roles, packing: Packing) -> list[Knob | None]:
     extent = known(roles.steps[-1].extent) if roles.steps else 1
     most = min(MOST_DEPTH, extent // 2)
     values = tuple(n for n in range(LEAST_DEPTH, most + 1, 8) if extent % n == 0)
-    if packing == "none" or not values:
+    if packing == "none" or not values or roles.shared is not None:
         return [None]
     return [None, Knob(f"{roles.stage.name}.depth", values)]
 
@@ -90,7 +102,7 @@ def _middle(knob: Knob) -> Any:
 def knob_names(roles: Roles) -> dict[str, str]:
     """What the knobs are called."""
     stage = roles.stage.name
-    parts = ("rows", "columns", "row_blocks", "column_blocks", "unroll")
+    parts = ("rows", "columns", "row_blocks", "column_blocks", "unroll", "band")
     return {part: f"{stage}.{part}" for part in parts}
 
 
@@ -108,6 +120,9 @@ def _knobs(roles: Roles, target: Target) -> dict[str, Knob]:
         "column_blocks": block_counts(ceil(columns / lanes), target.cores),
         "unroll": [n for n in (1, 2, 4, 8) if n <= depth],
     }
+    if roles.shared is not None:
+        bands = block_counts(known(roles.shared.extent), target.cores)
+        values["band"] = [n for n in bands if n <= MOST_BAND]
     names = knob_names(roles)
     return {part: Knob(names[part], tuple(values[part])) for part in values}
 
@@ -124,6 +139,7 @@ def _plan_numbers(knobs: Mapping[str, Knob], roles: Roles) -> dict[str, Any]:
         "row_tiles": _divided(row_tiles, knobs["row_blocks"]),
         "column_tiles": _divided(column_tiles, knobs["column_blocks"]),
         "unroll": knobs["unroll"],
+        "band": knobs.get("band"),
     }
 
 
@@ -147,8 +163,10 @@ def _fits_registers(roles: Roles, target: Target) -> Rule:
     return rule
 
 
-def _bounded_code(roles: Roles, target: Target, depth: Knob | None) -> Rule:
-    """Little enough code to compile quickly: unrolling multiplies it, and each tail to be peeled doubles it."""
+def _bounded_code(roles: Roles, target: Target, plan: GemmPlan) -> Rule:
+    """Little enough code to compile quickly: unrolling multiplies it, and each tail to be peeled doubles it; so does the
+    border of what is computed in blocks."""
+    depth = plan.depth
     names, lanes = knob_names(roles), native_lanes(roles, target)
     assert roles.rows is not None
     assert roles.vector is not None
@@ -162,7 +180,7 @@ def _bounded_code(roles: Roles, target: Target, depth: Knob | None) -> Rule:
             _divided(columns, values[names["columns"]]),
         )
         tails: Array = np.asarray(
-            0 if depth is None else 1
+            (0 if depth is None else 1) + (1 if plan.here else 0)
         )  # partial sums are read and written beside the rest
         for whole, part in (
             (rows, values[names["rows"]]),
@@ -184,11 +202,16 @@ def _reaches_cores(roles: Roles, target: Target, sharing: Sharing) -> Rule:
     assert roles.rows is not None and roles.vector is not None
     names = knob_names(roles)
     rows, columns = known(roles.rows.extent), known(roles.vector.extent)
-    batches = 1
-    for axis in roles.outer:
-        batches *= known(axis.extent)
+    outer = prod(known(axis.extent) for axis in roles.outer)
 
     def rule(values: Mapping[str, Array]) -> Array:
+        batches: Any = outer
+        if roles.shared is not None:
+            batches = (
+                outer
+                // known(roles.shared.extent)
+                * _divided(known(roles.shared.extent), values[names["band"]])
+            )
         row_tiles = _divided(rows, values[names["rows"]])
         column_tiles = _divided(columns, values[names["columns"]])
         row_blocks, column_blocks = values[names["row_blocks"]], values[names["column_blocks"]]
@@ -204,7 +227,7 @@ def _reaches_cores(roles: Roles, target: Target, sharing: Sharing) -> Rule:
     return rule
 
 
-def _seed(roles: Roles, target: Target) -> dict[str, Any]:
+def _seed(roles: Roles, target: Target, knobs: Mapping[str, Knob]) -> dict[str, Any]:
     """The default schedule's numbers, brought to values the knobs have."""
     assert roles.rows is not None
     assert roles.vector is not None
@@ -215,8 +238,8 @@ def _seed(roles: Roles, target: Target) -> dict[str, Any]:
         "row_blocks": _divided(_divided(known(roles.rows.extent), plan.rows), plan.row_tiles),
         "column_blocks": _divided(_divided(known(roles.vector.extent), plan.columns), plan.column_tiles),
         "unroll": plan.unroll,
+        "band": plan.band or 1,
     }
     return {
-        knob.name: min(knob.values, key=lambda v: abs(int(v) - wanted[part]))
-        for part, knob in _knobs(roles, target).items()
+        knob.name: min(knob.values, key=lambda v: abs(int(v) - wanted[part])) for part, knob in knobs.items()
     }

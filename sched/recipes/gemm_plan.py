@@ -86,7 +86,7 @@ def gemm_plan(roles: Roles, target: Target) -> GemmPlan:
 def packing_of(roles: Roles, rows: int, column_tiles: int) -> Packing:
     """Pack what must be, and what many rows read; once for all where blocks outside the tile would do the same again."""
     assert roles.rows is not None
-    again = roles.shared is not None
+    again = any(not o.uses(axis) for axis in roles.outer for o in roles.streams)
     reads = known(roles.rows.extent) * (known(roles.shared.extent) if roles.shared is not None else 1)
     if not roles.pack and (column_tiles == 1 or reads < 4 * rows):
         return "none"

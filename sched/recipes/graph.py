@@ -76,8 +76,11 @@ def followers(nests: Nests, name: str) -> list[str]:
 def finish_inside(schedule: Schedule, follower: str, stage: str) -> Schedule:
     """Compute ``follower`` at the innermost loop of ``stage`` where blocks are complete; unchanged if that is not legal."""
     nest = schedule.nests.stages[stage]
+    # One choice of the knobs says whether a place is legal: to try all of them for one that makes it so takes for ever.
+    sample = schedule.fill(schedule.witness) if schedule.knobs else schedule
     for loop in reversed(nest.loops[: next((n for n, x in enumerate(nest.loops) if x.reduce), 0)]):
         try:
+            sample.reverse_compute_at(follower, f"{stage}.{loop.name}")
             placed = schedule.reverse_compute_at(follower, f"{stage}.{loop.name}")
         except ScheduleError:
             continue

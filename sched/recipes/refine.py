@@ -13,10 +13,11 @@ from math import prod
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, loads, substitute, walk
 from loopwright.sched.language.extents import known
-from loopwright.sched.lowering.affine import plus, simplify, times
+from loopwright.sched.lowering.affine import linear, plus, simplify, times
 from loopwright.sched.lowering.prepare import definitions
 from loopwright.sched.recipes.names import Names
 from loopwright.sched.recipes.roles import Operand, Roles, operands_of, roles_from, roles_of
+from loopwright.sched.recipes.turned import tiled
 from loopwright.sched.scheduling.schedule import Schedule
 
 
@@ -41,7 +42,7 @@ def refined(schedule: Schedule, name: str) -> tuple[Schedule, Roles]:
     if s is schedule:
         return plain
     roles = roles_from(definition.stage, axes, operands)
-    return (s, roles) if roles.gemm_like or roles.window else plain
+    return (s, roles) if tiled(roles) or roles.window else plain
 
 
 def _split(
@@ -72,12 +73,21 @@ def _split(
 
 
 def _divisors(index: Expr, axis: Axis) -> set[int]:
-    """The numbers that an index divides an axis by."""
+    """The numbers that an index divides an axis by, alone or with a number added to it."""
     return {
         int(e.b.value)
         for e in walk(index)
-        if isinstance(e, Binary) and e.op in ("floordiv", "mod") and e.a is axis and isinstance(e.b, Const)
+        if isinstance(e, Binary)
+        and e.op in ("floordiv", "mod")
+        and isinstance(e.b, Const)
+        and _alone(axis, e.a)
     }
+
+
+def _alone(axis: Axis, index: Expr) -> bool:
+    """Whether an index is an axis, perhaps with a number added."""
+    terms = list(linear(index).terms.values())
+    return len(terms) == 1 and terms[0][0] is axis and terms[0][1] == 1
 
 
 def _fused(

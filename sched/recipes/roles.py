@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import prod
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Axis, Expr, Load, loads, walk
@@ -13,6 +14,9 @@ from loopwright.sched.lowering.affine import linear
 from loopwright.sched.lowering.prepare import Definition, definitions
 from loopwright.sched.scheduling.nest import Nests
 
+# How often each element must be read for a copy in another order to be little work beside.
+OFTEN = 128
+
 
 @dataclass(frozen=True)
 class Operand:
@@ -20,7 +24,7 @@ class Operand:
 
     name: str
     shape: tuple[int, ...]
-    dims: tuple[dict[Axis, int], ...]
+    dims: tuple[dict[Axis, int], ...]  # a step of 0 stands for one that changes on the way
     whole: tuple[
         bool, ...
     ]  # for each dimension, whether its index is an axis, the two halves of one, or a constant
@@ -117,13 +121,16 @@ class Roles:
     def steps(self) -> tuple[Axis, ...]:
         """The reduction axes in the order that suits a register tile.
 
-        Last comes the one along which lies what the rows read; of a turned stage, for which that is laid out anew, those
-        that are no step to a neighbour.
+        Last comes the one along which lies what the rows read; of a turned stage which reads that often, so that laying it out
+        anew is little work, those that are no step to a neighbour.
         """
-        if self.turned:
-            near = {axis for o in self.operands for axis in o.steps}
-            return tuple(sorted(self.reduce, key=lambda axis: axis not in near))
         kept = [o for o in self.operands if self.vector is None or not o.uses(self.vector)]
+        points = prod(known(axis.extent) for axis in self.stage.all_axes)
+        if self.turned and all(points >= OFTEN * o.elements for o in kept):
+            near = {
+                a for o in self.operands for dim in o.dims if not read_once(dim) for a in dim if a in o.steps
+            }
+            return tuple(sorted(self.reduce, key=lambda axis: axis not in near))
         return tuple(sorted(self.reduce, key=lambda axis: any(o.contiguous(axis) for o in kept)))
 
     @property
@@ -189,6 +196,19 @@ def operands_of(exprs: Iterable[Expr]) -> tuple[Operand, ...]:
     return tuple(found.values())
 
 
+def read_once(dim: dict[Axis, int]) -> bool:
+    """Whether no two iterations come to the same index of a dimension: each step is longer than all smaller ones reach."""
+    unknown = [axis for axis, step in dim.items() if step == 0]
+    if len(unknown) > 1:
+        return False
+    reach = sum(known(axis.extent) - 1 for axis in unknown)
+    for axis, step in sorted(dim.items(), key=lambda item: abs(item[1])):
+        if step and abs(step) <= reach:
+            return False
+        reach += abs(step) * (known(axis.extent) - 1)
+    return True
+
+
 def packable(operand: Operand, vector: Axis | None) -> bool:
     """Whether an operand can be copied so that it lies along the vector axis: the axis is one of its dimensions, all of
     which is read, and no other dimension stands still."""
@@ -209,7 +229,7 @@ def _operand(load: Load) -> Operand:
         for term, step in form.terms.values():
             if not isinstance(term, Axis):
                 affine = False
-                dim.update({axis: 2 for axis in walk(term) if isinstance(axis, Axis)})
+                dim.update({axis: 0 for axis in walk(term) if isinstance(axis, Axis)})
             elif known(term.extent) > 1:
                 dim[term] = step
         whole.append(affine and (not dim or (form.const == 0 and _one_axis(dim))))

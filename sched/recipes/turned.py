@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from loopwright.sched.language.expr import Axis
 from loopwright.sched.language.extents import known
-from loopwright.sched.recipes.roles import Operand, Roles, packable, roles_from
+from loopwright.sched.recipes.roles import Operand, Roles, packable, read_once, roles_from
 
 
 def tiled(roles: Roles) -> bool:
@@ -41,14 +41,4 @@ def _worth(axis: Axis, last: Axis, operands: tuple[Operand, ...]) -> tuple[int, 
         return 0, 0
     if not any(o.uses(last) for o in moved):
         return 2, known(axis.extent)
-    return int(all(_read_once(dim) for o in moved for dim in o.dims)), known(axis.extent)
-
-
-def _read_once(dim: dict[Axis, int]) -> bool:
-    """Whether no two iterations come to the same index of a dimension: each step is longer than all smaller ones reach."""
-    reach = 0
-    for axis, step in sorted(dim.items(), key=lambda item: abs(item[1])):
-        if abs(step) <= reach:
-            return False
-        reach += abs(step) * (known(axis.extent) - 1)
-    return True
+    return int(all(read_once(dim) for o in moved for dim in o.dims)), known(axis.extent)
