@@ -35,8 +35,9 @@ from loopwright.sched.language.interval import Range, index_range, most
 from loopwright.sched.lowering.affine import Linear, linear, simplify
 
 Values = Mapping[Hashable, Expr]
-# A steady state of fewer iterations than this is worth code of its own only if it is most of its loop.
-LONG = 16
+# A steady state of fewer iterations than this, or of a smaller share of its loop than this, is worth code of its own only if
+# it is most of the loop: one of hundreds of rows that are alike would get code for itself.
+LONG, SHARE = 16, 8
 # A comparison as a bound on the difference of its operands: (negate, bound) for ``difference <= bound``.
 _AT_MOST = {"lt": (False, -1), "le": (False, 0), "gt": (True, 0), "ge": (True, -1)}
 
@@ -197,7 +198,8 @@ class Region:
     def _narrowed(self, part: Range) -> bool:
         """Narrow the region to ``part``, a range of the variable, if that is at least half of it, or long itself."""
         low, high = part
-        if low >= high or (2 * (high - low) < self.high - self.low and high - low < LONG):
+        whole, long = self.high - self.low, max(LONG, (self.high - self.low) // SHARE)
+        if low >= high or (2 * (high - low) < whole and high - low < long):
             return False
         self.low, self.high = low, high
         return True

@@ -103,12 +103,21 @@ def window_plan(roles: Roles, target: Target) -> WindowPlan:
     Padding is written out in the sums where vectors are whole pixels. Vectors that lie across its border would be taken apart.
     """
     assert roles.vector is not None
-    lanes = min(native_lanes(roles, target), known(roles.vector.extent))
+    native = native_lanes(roles, target)
+    lanes = min(native, known(roles.vector.extent))
     moving = neighbours(roles)
     extent = known(moving[-1].extent) if moving else 1
     window = max((known(axis.extent) for axis in roles.reduce), default=1)
-    most = min(extent, 8, max(4, WRITTEN // prod(known(axis.extent) for axis in roles.reduce)))
+    code = WRITTEN // 2 if roles.slides else WRITTEN
+    most = min(extent, 8, max(4, code // prod(known(axis.extent) for axis in roles.reduce)))
     near = min(range(1, most + 1), key=lambda n: ceil(extent / n) * (n + window - 1))
+    if (
+        not roles.slides
+        and moving
+        and _step(roles, moving[-1]) > 1
+        and known(roles.vector.extent) >= 2 * native
+    ):
+        lanes, near = 2 * native, min(near, 2)  # neighbours share little
     rows = known(moving[0].extent) if len(moving) > 1 else 1
     shared = points(roles) >= WORTH_SHARING
     band = max(1, min(BAND, rows // (2 * target.cores) if shared and target.cores > 1 else rows))
@@ -116,16 +125,21 @@ def window_plan(roles: Roles, target: Target) -> WindowPlan:
         lanes=lanes,
         near=near,
         band=band,
-        written=written(roles, near),
+        written=written(roles, near * ceil(lanes / native), code),
         place="block" if roles.slides else "inline",
         parallel=shared,
     )
 
 
-def written(roles: Roles, copies: int) -> int:
+def _step(roles: Roles, axis: Axis) -> int:
+    """How far apart the windows of neighbours along an axis are."""
+    return max((dim.get(axis, 0) for o in roles.operands for dim in o.dims), default=1)
+
+
+def written(roles: Roles, copies: int, code: int) -> int:
     """How many of the window's axes can be written out."""
     sizes = [known(axis.extent) for axis in roles.reduce]
     count = 0
-    while count < len(sizes) and prod(sizes[len(sizes) - count - 1 :]) * copies <= WRITTEN:
+    while count < len(sizes) and prod(sizes[len(sizes) - count - 1 :]) * copies <= code:
         count += 1
     return count
