@@ -11,7 +11,7 @@ from loopwright.autotune.sketch.values import block_counts, vector_lengths
 from loopwright.autotune.space import Sketch
 from loopwright.sched.language.extents import known
 from loopwright.sched.recipes.facts import native_lanes
-from loopwright.sched.recipes.lanes import LanesPlan, along, lanes
+from loopwright.sched.recipes.lanes import LanesPlan, lanes, run_length
 from loopwright.sched.recipes.reductions import (
     FEW_ROWS,
     MOST_VECTORS,
@@ -43,11 +43,10 @@ def reduction_sketches(base: Schedule, roles: Roles, target: Target) -> Iterator
 
 def lanes_knobs(roles: Roles, target: Target) -> dict[str, Knob]:
     """How many lanes a reduction is kept in, and how many these are brought together to first."""
-    axis, native = along(roles), native_lanes(roles, target)
-    assert axis is not None
-    few = [n for n in (native // 2, native, 2 * native) if 1 < n <= known(axis.extent)]
+    length, native = run_length(roles), native_lanes(roles, target)
+    few = [n for n in (native // 2, native, 2 * native) if 1 < n <= length]
     return {
-        "lanes": knob_of(roles, "lanes", vector_lengths(known(axis.extent), native, 2 * MOST_VECTORS)),
+        "lanes": knob_of(roles, "lanes", vector_lengths(length, native, 2 * MOST_VECTORS)),
         "vector": knob_of(roles, "vector", few),
     }
 

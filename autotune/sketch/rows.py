@@ -16,7 +16,7 @@ from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.extents import known
 from loopwright.sched.recipes.facts import native_lanes, points
 from loopwright.sched.recipes.groups import Group
-from loopwright.sched.recipes.lanes import LanesPlan, along
+from loopwright.sched.recipes.lanes import LanesPlan, run_length
 from loopwright.sched.recipes.reductions import MOST_VECTORS
 from loopwright.sched.recipes.roles import Roles
 from loopwright.sched.recipes.rowplans import lengths, rows_plan
@@ -109,9 +109,8 @@ def _lanes(
     plans: dict[str, LanesPlan] = {}
     shared: dict[tuple[int, int], LanesPlan] = {}
     for stage, chosen in plan.lanes.items():
-        axis, native = along(found[stage]), native_lanes(found[stage], target)
-        assert axis is not None
-        kind = known(axis.extent), native
+        native = native_lanes(found[stage], target)
+        kind = run_length(found[stage]), native
         if kind not in shared:
             number = str(len(shared) + 1) if shared else ""
             many = Knob(f"{host}.lanes{number}", tuple(vector_lengths(kind[0], native, MOST_VECTORS)))

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from loopwright.sched.language.expr import Axis
 from loopwright.sched.language.extents import known
 from loopwright.sched.recipes.names import Names, free_name
 from loopwright.sched.recipes.pieces import in_pieces
+from loopwright.sched.recipes.refine import as_one, joined
 from loopwright.sched.recipes.roles import Roles
 from loopwright.sched.recipes.simple import fuse_all
 from loopwright.sched.scheduling.schedule import Schedule
 
+# A row of so many elements fills the lanes by itself. Fused with the next it would gain little; and the loop would be divided
+# where rows end, which is much code.
+LONG_ROW = 96
 Number = Any  # an int, a knob, or arithmetic on knobs
 
 
@@ -48,25 +53,52 @@ def along(roles: Roles) -> Axis | None:
     return best if 2 * contiguous > using else None
 
 
+def run_along(roles: Roles) -> tuple[Axis, ...]:
+    """The reduction axes that every operand runs through as through one, outermost first; the last is :func:`along`.
+
+    Only short rows: the mean of each 28 x 28 channel took 68 us, and in one run of 784 elements 34 us.
+    """
+    last = along(roles)
+    if last is None:
+        return ()
+    operands, run = roles.operands, [last]
+    at = next(n for n, axis in enumerate(roles.reduce) if axis is last)
+    for axis in reversed(roles.reduce[:at]):
+        if known(last.extent) >= LONG_ROW or not all(as_one(operand, axis, last) for operand in operands):
+            break
+        one = Axis(last.name, known(axis.extent) * known(last.extent), True)
+        operands, run, last = tuple(joined(o, axis, last, one) for o in operands), [axis, *run], one
+    return tuple(run)
+
+
+def run_length(roles: Roles) -> int:
+    """Steps along memory; 0 if no reduction axis lies there."""
+    run = run_along(roles)
+    return prod(known(axis.extent) for axis in run) if run else 0
+
+
 def lanes(schedule: Schedule, roles: Roles, plan: LanesPlan) -> Schedule:
     """Schedule a reduction of which one axis lies along memory, each element of the stage by itself.
 
     ``s[i] = sum of x[i, k]`` gets a stage ``s_lanes``, partial results of which each takes every 32nd ``k``, and a stage
     ``s_vector``, those brought together to one register, both computed where ``s[i]`` is.
     """
-    axis = along(roles)
-    assert axis is not None
-    s, stage, step = schedule, roles.stage.name, axis.name
+    s, stage, run = schedule, roles.stage.name, [axis.name for axis in run_along(roles)]
     outer = [a.name for a in roles.stage.axes if known(a.extent) > 1]
+    ones = [a.name for a in roles.stage.all_axes if known(a.extent) == 1]
+    if ones:
+        s = s.reorder(stage, " ".join([*ones, *outer, *(axis.name for axis in roles.reduce)]))
     if plan.piece is not None:
         s, stage, steps, pieces = in_pieces(s, roles, plan.piece)
         outer = [pieces]
-        step = steps[0] if axis is roles.reduce[0] else step
-    s = _in_lanes(s, stage, step, plan)
+        run = [steps[0] if run[-1] == roles.reduce[0].name else run[-1]]
+    names = Names(s.nests.stages[stage])
+    s, step = fuse_all(s, stage, names, run)
+    shared = ""
     if outer and plan.parallel:
-        s, shared = fuse_all(s, stage, Names(s.nests.stages[stage]), outer)
-        s = s.parallel(f"{stage}.{shared}")
-    return s
+        s, shared = fuse_all(s, stage, names, outer)
+    s = _in_lanes(s, stage, step, plan)
+    return s.parallel(f"{stage}.{shared}") if shared else s
 
 
 def _in_lanes(s: Schedule, stage: str, step: str, plan: LanesPlan) -> Schedule:

@@ -9,7 +9,7 @@ from loopwright.sched.language.expr import INDEXERS, walk
 from loopwright.sched.language.extents import known
 from loopwright.sched.lowering.prepare import definitions
 from loopwright.sched.recipes.facts import WORTH_SHARING, native_lanes, points
-from loopwright.sched.recipes.lanes import LanesPlan, along, lanes
+from loopwright.sched.recipes.lanes import LanesPlan, lanes, run_length
 from loopwright.sched.recipes.names import free_name
 from loopwright.sched.recipes.roles import Roles, roles_of
 from loopwright.sched.recipes.simple import SimplePlan, reduction
@@ -48,17 +48,15 @@ def depth(roles: Roles) -> int:
 
 def in_lanes(roles: Roles, target: Target) -> bool:
     """Whether a reduction axis lies along memory, fills registers, and no spatial axis would do so more cheaply."""
-    axis, vector = along(roles), roles.vector
-    if axis is None or known(axis.extent) < 2 * native_lanes(roles, target) or roles.gemm_like:
+    vector = roles.vector
+    if run_length(roles) < 2 * native_lanes(roles, target) or roles.gemm_like:
         return False
     return vector is None or any(o.uses(vector) and not o.contiguous(vector) for o in roles.operands)
 
 
 def lanes_plan(roles: Roles, target: Target) -> LanesPlan:
     """Lanes that take least time by a count of cycles; pieces where there are fewer elements than cores."""
-    axis, native = along(roles), native_lanes(roles, target)
-    assert axis is not None
-    extent = known(axis.extent)
+    extent, native = run_length(roles), native_lanes(roles, target)
     components = len(roles.stage.reduce.values) if roles.stage.reduce is not None else 1
     most = max(1, min(MOST_VECTORS, target.registers // (2 * components), extent // native))
 

@@ -98,19 +98,19 @@ def _fused(
     while merged:
         merged = False
         for a, b in pairwise(axes):
-            if known(a.extent) == 1 or known(b.extent) == 1 or not all(_as_one(o, a, b) for o in operands):
+            if known(a.extent) == 1 or known(b.extent) == 1 or not all(as_one(o, a, b) for o in operands):
                 continue
             fused = Names(s.nests.stages[name]).new(f"{a.name}{b.name}")
             s = s.fuse(f"{name}.{a.name}", f"{name}.{b.name}", fused)
             one = Axis(fused, known(a.extent) * known(b.extent))
-            operands = tuple(_joined(o, a, b, one) for o in operands)
+            operands = tuple(joined(o, a, b, one) for o in operands)
             axes = tuple(one if axis is a else axis for axis in axes if axis is not b)
             merged = True
             break
     return s, axes, operands
 
 
-def _as_one(operand: Operand, a: Axis, b: Axis) -> bool:
+def as_one(operand: Operand, a: Axis, b: Axis) -> bool:
     """Whether an operand has the two as neighbouring dimensions, whole, or neither."""
     if not operand.uses(a) and not operand.uses(b):
         return True
@@ -123,7 +123,7 @@ def _as_one(operand: Operand, a: Axis, b: Axis) -> bool:
     )
 
 
-def _joined(operand: Operand, a: Axis, b: Axis, one: Axis) -> Operand:
+def joined(operand: Operand, a: Axis, b: Axis, one: Axis) -> Operand:
     """An operand whose dimensions ``a`` and ``b`` are the one dimension ``one``."""
     if not operand.uses(a):
         return operand

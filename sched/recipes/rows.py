@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from loopwright.sched.language.extents import known
 from loopwright.sched.recipes.groups import Group
-from loopwright.sched.recipes.lanes import LanesPlan, along, lanes
+from loopwright.sched.recipes.lanes import LanesPlan, lanes
 from loopwright.sched.recipes.names import Names
 from loopwright.sched.recipes.packing import pack
 from loopwright.sched.recipes.roles import Roles, packable
@@ -104,7 +104,7 @@ def _inside(s: Schedule, roles: Roles, over: Sequence[str], plan: RowsPlan) -> S
     stage = roles.stage.name
     if stage in plan.tiles:
         return tile(s, roles, over[-1], plan.tiles[stage])
-    if stage in plan.lanes and along(roles) is not None:
+    if stage in plan.lanes:
         return lanes(s, roles, plan.lanes[stage])
     loops = {loop.name for loop in s.nests.stages[stage].loops} - set(over)
     inner = [axis.name for axis in roles.stage.axes if axis.name in loops and known(axis.extent) > 1]

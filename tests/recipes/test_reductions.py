@@ -108,3 +108,8 @@ def test_an_argmax_finds_the_value_first_where_that_is_read() -> None:
     stages = default_schedule(best(M=64, N=1000), ONE_CORE).nests.stages
     assert "at_best" in stages
     assert "at_best" not in default_schedule(best(M=64, N=7), ONE_CORE).nests.stages
+
+
+def test_short_rows_are_one_run() -> None:
+    nests = default_schedule(spatial_mean(N=2, C=3, H=28, W=28), ONE_CORE).nests
+    assert [axis.extent for axis in nests.stages["mean_lanes"].stage.reduce_axes] == [28 * 28 // 56]
