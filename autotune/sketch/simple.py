@@ -13,7 +13,7 @@ from loopwright.autotune.space import Rule, Sketch
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.extents import known
 from loopwright.sched.recipes.default import elementwise_plan
-from loopwright.sched.recipes.facts import native_lanes, points
+from loopwright.sched.recipes.facts import native_lanes, overflows, points
 from loopwright.sched.recipes.roles import Roles
 from loopwright.sched.recipes.simple import SimplePlan, elementwise
 from loopwright.sched.runtime.target import Target
@@ -39,7 +39,9 @@ def elementwise_sketches(base: Schedule, roles: Roles, target: Target) -> Iterat
         "copies": knob_of(roles, "copies", [1, 2, 4, 8]),
     }
     plan = elementwise_plan(roles, target)
-    seed = {"lanes": plan.lanes, "copies": 1}
+    seed = {"lanes": plan.lanes, "copies": 1, "stream": True}
+    if overflows(base.nests, roles, target):
+        knobs["stream"] = knob_of(roles, "stream", [False, True])
     yield from shared_or_not(base, roles, knobs, seed, elementwise, SimplePlan, "elementwise")
     if roles.outer:
         by_rows = partial(SimplePlan, rows=True)

@@ -31,13 +31,14 @@ from loopwright.sched.language.extern import Extern
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.language.polynomial import exact
 from loopwright.sched.lowering import calls, floats, functions, integers, narrow, stmt
-from loopwright.sched.lowering.affine import Linear, linear, times
 from loopwright.sched.lowering.callcode import Calls
 from loopwright.sched.lowering.microcode import microcode
+from loopwright.sched.lowering.places import flat, home
 from loopwright.sched.lowering.ranges import Ranges
 from loopwright.sched.lowering.rejoin import rejoined
 from loopwright.sched.lowering.scratch import VECTOR_ALIGNMENT, Scratch
 from loopwright.sched.lowering.sharing import repeated
+from loopwright.sched.lowering.streaming import fence, stored_past, streams
 
 KINDS = {
     "serial": ForKind.SERIAL,
@@ -45,8 +46,6 @@ KINDS = {
     "vectorize": ForKind.VECTORIZED,
     "unroll": ForKind.UNROLLED,
 }
-# Local buffers up to this size live on the stack.
-STACK_BYTES = 16 * 1024
 
 BINARY = {
     "add": tirx.Add, "sub": tirx.Sub, "mul": tirx.Mul, "div": tirx.Div, "min": tirx.Min, "max": tirx.Max,
@@ -90,6 +89,7 @@ class _Emitter:
         self.repeated: set[int] = set()
         self.known: dict[int, Any] = {}
         self.scratch = Scratch(fused)
+        self.streaming = False
 
     def program(self, program: stmt.Program) -> PrimFunc:
         """The whole function."""
@@ -97,6 +97,7 @@ class _Emitter:
         params = [self.declare(b, dtypes.itemsize(b.dtype)) for b in (*program.inputs, *program.outputs)]
         self.calls = Calls(program.body)
         body = self.statement(program.body)
+        body = SeqStmt([body, fence()]) if self.streaming else body
         func = PrimFunc([*params, *self.sizes.values(), *self.calls.params], body)
         return func.with_attr("global_symbol", program.name).with_attr("tirx.noalias", True)
 
@@ -176,13 +177,11 @@ class _Emitter:
     def alone(self, s: stmt.Stmt) -> Any:
         """One statement, without what stands before it."""
         match s:
+            case stmt.For(kind="vectorize", body=stmt.Store() as store) if streams(s):
+                return self.streamed(s, store)
             case stmt.For():
-                kind = "int64" if self.sizes else "int32"
-                var = tirx.Var(s.var.name.replace(".", "_"), kind)
-                self.values[id(s.var)] = tirx.Cast("int32", var) if self.sizes else var
-                self.places[id(s.var)] = var
-                body = self.body(s, var)
-                return For(var, tirx.const(0, kind), self.extent(s.extent), KINDS[s.kind], body)
+                var, first = self.variable(s)
+                return For(var, first, self.extent(s.extent), KINDS[s.kind], self.body(s, var))
             case stmt.Let():
                 self.values[id(s.var)] = self.whole(s.value)
                 self.places[id(s.var)] = self.index(s.value)
@@ -203,7 +202,7 @@ class _Emitter:
                 roomy = replace(s.buffer, dims=dims)
                 made = self.declare(roomy, VECTOR_ALIGNMENT)
                 self.buffers[id(s.buffer)] = made
-                return AllocBuffer(made, annotations=_place(roomy))
+                return AllocBuffer(made, annotations=home(roomy))
             case stmt.Fetch():
                 assert isinstance(s.element.tensor, stmt.Buffer)
                 buffer, place = self.element(s.element.tensor, s.element.indices)
@@ -225,6 +224,27 @@ class _Emitter:
                 buffer, place = self.element(s.buffer, s.indices)
                 return BufferStore(buffer, self.whole(s.value, stored=True), place)
         raise AssertionError(f"no TensorIR for {type(s).__name__}")
+
+    def variable(self, loop: stmt.For) -> tuple[Any, Any]:
+        """The variable of a loop, and its first value."""
+        kind = "int64" if self.sizes else "int32"
+        var = tirx.Var(loop.var.name.replace(".", "_"), kind)
+        self.values[id(loop.var)] = tirx.Cast("int32", var) if self.sizes else var
+        self.places[id(loop.var)] = var
+        return var, tirx.const(0, kind)
+
+    def streamed(self, loop: stmt.For, store: stmt.Store) -> Any:
+        """The lanes of a loop, put together first and then stored past the caches."""
+        assert isinstance(loop.extent, int)
+        self.streaming = True
+        held = stmt.Buffer("held", (loop.extent,), store.buffer.dtype, "local", store.stage)
+        lanes = replace(loop, body=replace(store, buffer=held, indices=(loop.var,), role="value"))
+        made = self.parts(stmt.seq(stmt.Alloc(held), lanes))
+        self.values[id(loop.var)] = self.places[id(loop.var)] = tirx.const(
+            0, "int64" if self.sizes else "int32"
+        )
+        buffer, place = self.element(store.buffer, store.indices)
+        return SeqStmt([*made, stored_past(buffer, place, self.buffers[id(held)], loop.extent)])
 
     def body(self, loop: stmt.For, var: Any) -> Any:
         """The body of a loop."""
@@ -360,28 +380,6 @@ class _Emitter:
             return integers.divided(e.op, a, b, e.dtype, constant)
         quotient = tirx.floor(tirx.Div(a, b))
         return quotient if e.op == "floordiv" else tirx.Sub(a, tirx.Mul(quotient, b))
-
-
-def flat(buffer: stmt.Buffer, indices: tuple[Expr, ...]) -> Expr:
-    """The place of an element in a buffer, counted from its first.
-
-    TVM's own pass for this simplifies what it finds in indices, and takes ``(2 - i) % 4`` for ``i % -4 * -1``.
-    """
-    place = Linear({}, 0)
-    for step, index in zip(buffer.steps, indices, strict=True):
-        place = (
-            place.add(linear(index), step) if isinstance(step, int) else place.add(linear(times(index, step)))
-        )
-    return place.expr()
-
-
-def _place(buffer: stmt.Buffer) -> dict[str, Any]:
-    """Where a buffer goes. TVM puts what is smaller than 1 KB on the stack, and calls an allocator for all else, each time
-    the loops come by: for accumulators that would be most of their cost, so local buffers go on the stack as well."""
-    elements = buffer.elements
-    known = buffer.scope == "local" and not isinstance(elements, Expr)
-    small = known and elements * dtypes.itemsize(buffer.dtype) <= STACK_BYTES
-    return {"disable_lower_builtin": tirx.const(True, "bool")} if small else {}
 
 
 def _computed(dtype: str) -> str:

@@ -386,6 +386,7 @@ class Builder:
         """Put a value where part ``part`` of the stage's element belongs."""
         target = self.element(frame, part)
         assert isinstance(target.tensor, Buffer)
+        role = "streamed" if frame.nest.streamed and role == "value" else role
         return Store(target.tensor, target.indices, value, frame.nest.name, role)
 
     @staticmethod

@@ -75,7 +75,8 @@ class For(Stmt):
 
 @dataclass(frozen=True, eq=False)
 class Store(Stmt):
-    """``buffer[indices] = value``. ``role``: ``init``, ``update`` or ``value`` (what stands in the stage's buffer)."""
+    """``buffer[indices] = value``. ``role``: ``init``, ``update``, ``value`` (what stands in the stage's buffer) or
+    ``streamed`` (the same, past the caches)."""
 
     buffer: Buffer
     indices: tuple[Expr, ...]

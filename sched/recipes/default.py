@@ -10,7 +10,7 @@ from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.extents import known
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.recipes.crosswise import crossed, turn, turn_plan
-from loopwright.sched.recipes.facts import WORTH_SHARING, native_lanes, points
+from loopwright.sched.recipes.facts import WORTH_SHARING, native_lanes, overflows, points
 from loopwright.sched.recipes.gemm import gemm
 from loopwright.sched.recipes.gemm_plan import gemm_plan, tile_roles
 from loopwright.sched.recipes.graph import finish_inside, followers, inline_all, tiles_first
@@ -82,7 +82,10 @@ def schedule_stage(schedule: Schedule, name: str, target: Target, run: int = 1) 
             return turn(schedule, roles, turn_plan(roles, target))
         plan = elementwise_plan(roles, target)
         # Where only a call knows how many rows there are, there may be one that all cores must share.
-        return elementwise(schedule, roles, replace(plan, run=run, rows=plan.rows and run == 1))
+        plan = replace(
+            plan, run=run, rows=plan.rows and run == 1, stream=overflows(schedule.nests, roles, target)
+        )
+        return elementwise(schedule, roles, plan)
     except ScheduleError:
         return schedule
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from loopwright.sched.recipes.names import Names
 from loopwright.sched.recipes.roles import Roles
+from loopwright.sched.scheduling.knobs import Knob
 from loopwright.sched.scheduling.schedule import Schedule
 
 Number = Any  # an int, a knob, or arithmetic on knobs
@@ -24,6 +25,7 @@ class SimplePlan:
         run: vectors that are one iteration of a loop fused over rows. Where only a call knows how long a row is, each iteration
             starts with a division.
         rows: an iteration of the outermost loop is a whole row: no division for each vector, and a row's ends are known.
+        stream: write what the stage computes past the caches.
     """
 
     lanes: Number = 16
@@ -32,6 +34,7 @@ class SimplePlan:
     parallel: bool = True
     run: Number = 1
     rows: bool = False
+    stream: bool | Knob = False
 
 
 def elementwise(schedule: Schedule, roles: Roles, plan: SimplePlan) -> Schedule:
@@ -61,6 +64,7 @@ def elementwise(schedule: Schedule, roles: Roles, plan: SimplePlan) -> Schedule:
     s = s.vectorize(f"{stage}.{lane}")
     if copies:
         s = s.unroll(f"{stage}.{copies}")
+    s = s.stream(stage, when=plan.stream) if plan.stream is not False else s
     return s.parallel(f"{stage}.{outermost}") if plan.parallel else s
 
 

@@ -146,6 +146,10 @@ class DirectiveMethods:
         """
         return self._add("prefetch", tensor=tensor, at=at, distance=distance)
 
+    def stream(self, stage: Text, when: bool | Knob = True) -> Schedule:
+        """Write the elements of an output past the caches, where they need not be fetched first and push nothing out."""
+        return self._add("stream", stage=stage, when=when)
+
     def specialize(self, condition: Text, then: Callable[[Schedule], Schedule]) -> Schedule:
         """Make a version of the kernel for calls in which ``condition`` holds; the schedule goes on for the others.
 

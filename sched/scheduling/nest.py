@@ -109,6 +109,7 @@ class StageNest:
     ``start`` (decompose_reduction): the stage that says what its reduction starts at.
     ``copies`` (double_buffer): so many buffers that successive iterations fill in turn.
     ``prefetches``: what its loops fetch ahead.
+    ``streamed`` (stream): its elements are written past the caches.
     """
 
     stage: Stage
@@ -123,6 +124,7 @@ class StageNest:
     start: str | None = None
     copies: int = 1
     prefetches: tuple[Prefetch, ...] = ()
+    streamed: bool = False
 
     @property
     def name(self) -> str:

@@ -207,8 +207,8 @@ class _Printer:
             ahead = ", ".join(other.name for other in in_turn(self.nests, nest.name, loop))
             notes.append(f"{ahead} computed {loop.stages - 1} ahead")
         notes += [f"{p.tensor} fetched {p.distance} ahead" for p in nest.prefetches if p.loop == loop.name]
-        if nest.tensor is not None and nest.tensor[0] == loop.name:
-            notes.append(f"by {nest.tensor[1]}")
+        notes += [f"by {nest.tensor[1]}"] if nest.tensor is not None and nest.tensor[0] == loop.name else []
+        notes += ["stored past the caches"] if nest.streamed and loop.kind == "vectorize" else []
         line = f"{_WORD[loop.kind]} {nest.name}.{shown(loop.name)} in {self.length(nest, loop.name)}"
         return f"{line}  # {'; '.join(notes)}" if notes else line
 

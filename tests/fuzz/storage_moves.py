@@ -193,6 +193,13 @@ class Moves(LoopMoves):
             return None
         return Call("prefetch", (tensor, self.at(nest, loop)), {"distance": self.rng.choice((1, 2, 5))})
 
+    def stream(self) -> Call | None:
+        written = [
+            n for n in self.stages() if n.name in self.nests.outputs.values() and n.stage.reduce is None
+        ]
+        nest = self.some([n for n in written if any(loop.kind == "vectorize" for loop in n.loops)])
+        return None if nest is None else Call("stream", (nest.name,), {})
+
 
 MOVES: dict[str, Callable[[Moves], Call | None]] = {
     name: getattr(Moves, name)
@@ -202,6 +209,6 @@ MOVES: dict[str, Callable[[Moves], Call | None]] = {
         "compute_at", "reverse_compute_at", "store_at", "store_root", "compute_inline", "compute_root",
         "cache_read", "cache_write", "clone", "transform_layout", "set_scope", "storage_align", "pad",
         "rfactor", "decompose_reduction", "two_pass",
-        "double_buffer", "pipeline", "prefetch",
+        "double_buffer", "pipeline", "prefetch", "stream",
     )
 }  # fmt: skip

@@ -24,7 +24,7 @@ KINDS = (
     "compute_at", "compute_at", "compute_at", "reverse_compute_at", "reverse_compute_at", "compute_inline", "compute_root",
     "cache_read", "cache_read", "cache_write", "clone", "transform_layout", "transform_layout", "rfactor", "rfactor",
     "storage_align", "set_scope", "pad", "decompose_reduction",
-    "store_at", "store_root", "double_buffer", "pipeline", "prefetch",
+    "store_at", "store_root", "double_buffer", "pipeline", "prefetch", "stream",
 )  # fmt: skip
 
 

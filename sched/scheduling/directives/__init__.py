@@ -27,6 +27,7 @@ from loopwright.sched.scheduling.directives.reductions import decompose_reductio
 from loopwright.sched.scheduling.directives.specializing import specialize
 from loopwright.sched.scheduling.directives.storage import pad, set_scope, storage_align
 from loopwright.sched.scheduling.directives.storing import store_at, store_root
+from loopwright.sched.scheduling.directives.streaming import stream
 from loopwright.sched.scheduling.directives.tensor import check_intrinsics, tensorize
 from loopwright.sched.scheduling.knobs import Choice, Derived, Holder, Knob, filled, knobs_in
 from loopwright.sched.scheduling.nest import Nests
@@ -40,7 +41,7 @@ DIRECTIVES: dict[str, Callable[..., Nests]] = {
         cache_read, cache_write, clone,
         transform_layout, set_scope, storage_align, pad, store_at, store_root,
         rfactor, decompose_reduction, two_pass,
-        double_buffer, pipeline, prefetch,
+        double_buffer, pipeline, prefetch, stream,
         tensorize,
         specialize,
     )
@@ -51,7 +52,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     kind: {p.name: p.default for p in list(inspect.signature(function).parameters.values())[1:]}
     for kind, function in DIRECTIVES.items()
 }
-_SWITCHED = ("vectorize", "parallel", "unroll")
+_SWITCHED = ("vectorize", "parallel", "unroll", "stream")
 
 
 @dataclass(frozen=True)
