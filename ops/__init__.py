@@ -65,6 +65,7 @@ from loopwright.ops.functions import (
     tanh,
 )
 from loopwright.ops.gather import embedding, gather, one_hot, scatter_add, take, where
+from loopwright.ops.histogram import bincount, histogram
 from loopwright.ops.image_edges import gradient_magnitude, harris, sobel
 from loopwright.ops.image_filters import box_filter, gaussian_blur, unsharp_mask
 from loopwright.ops.image_ranks import max_filter, median_filter, min_filter
@@ -111,8 +112,10 @@ from loopwright.ops.pool import avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, 
 from loopwright.ops.pool_adaptive import adaptive_avg_pool2d, global_avg_pool2d, global_max_pool2d
 from loopwright.ops.reduce import all, any, argmax, argmin, max, min, norm, prod, sum
 from loopwright.ops.resize import resize2d
+from loopwright.ops.scan import cumprod, cumsum
 from loopwright.ops.sets import Entry, WorkloadSet, workload_set, workload_sets
 from loopwright.ops.softmax import log_softmax, softmax
+from loopwright.ops.sort import argsort, sort, top_k
 
 __all__ = [
     "Entry",
@@ -132,10 +135,12 @@ __all__ = [
     "arctanh",
     "argmax",
     "argmin",
+    "argsort",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
     "batch_matmul",
+    "bincount",
     "bitwise_and",
     "bitwise_count",
     "bitwise_or",
@@ -152,6 +157,8 @@ __all__ = [
     "copysign",
     "cos",
     "cosh",
+    "cumprod",
+    "cumsum",
     "degrees",
     "dense",
     "depthwise_conv2d",
@@ -183,6 +190,7 @@ __all__ = [
     "hardswish",
     "harris",
     "heaviside",
+    "histogram",
     "hypot",
     "invert",
     "isfinite",
@@ -249,6 +257,7 @@ __all__ = [
     "sinh",
     "sobel",
     "softmax",
+    "sort",
     "spacing",
     "split",
     "sqrt",
@@ -262,6 +271,7 @@ __all__ = [
     "tan",
     "tanh",
     "tile",
+    "top_k",
     "transpose",
     "trunc",
     "unsharp_mask",

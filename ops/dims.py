@@ -43,8 +43,6 @@ def dimensions(where: str, axis: Dims, rank: int) -> tuple[int, ...]:
 
 def dimension(where: str, axis: int, rank: int) -> int:
     """The one dimension that ``axis`` names; what it raises is as in :func:`dimensions`."""
-    if axis is None or isinstance(axis, (tuple, list)):
-        raise DefinitionError(f"{where}: axis={axis!r} is no number; it works along one dimension")
     return dimensions(where, axis, rank)[0]
 
 

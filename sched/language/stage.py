@@ -252,6 +252,7 @@ class Stage(Tensor):
         at: ExprLike | tuple[ExprLike, ...] | None = None,
         over: Axis | Iterable[Axis] = (),
         where: ExprLike | Callable[..., ExprLike] | None = None,
+        axes: str | Iterable[str] | None = None,
     ) -> Stage:
         """Change elements in place, in a stated order: histograms, scatters, scans, recursive filters.
 
@@ -266,6 +267,7 @@ class Stage(Tensor):
             at: an integer for each dimension, or one for one dimension. Points outside ``s`` are skipped.
             over: reduction axes, the last one running fastest.
             where: the points to run: a condition, or a function of axes of ``fn`` by name.
+            axes: names for the axes that ``fn`` takes as ``*axes``, such as ``"n c"``: so ``fn`` serves any number of them.
 
         Returns:
             The stage after the update. ``s`` itself has no use from then on.
@@ -282,7 +284,7 @@ class Stage(Tensor):
         """
         from loopwright.sched.language.updates import make_update
 
-        return make_update(self, fn, at, over, where)
+        return make_update(self, fn, at, over, where, axes)
 
     def part_name(self, part: int) -> str:
         """The stage's name; of a stage of tuples with the number of the part, ``stats.1``."""

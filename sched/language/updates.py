@@ -21,7 +21,7 @@ from loopwright.sched.language.extents import surely
 from loopwright.sched.language.interval import index_range, most
 from loopwright.sched.language.normal import hoisted
 from loopwright.sched.language.polynomial import at_most
-from loopwright.sched.language.stage import Part, Stage, Tensor, stage_exprs
+from loopwright.sched.language.stage import Part, Stage, Tensor, check_name, stage_exprs
 from loopwright.sched.language.wellformed import check_axes, check_indices, check_size
 
 
@@ -73,6 +73,7 @@ def update(
     at: ExprLike | tuple[ExprLike, ...] | None = None,
     over: Axis | Iterable[Axis] = (),
     where: ExprLike | Callable[..., ExprLike] | None = None,
+    axes: str | Iterable[str] | None = None,
 ) -> tuple[Part, ...]:
     """As :meth:`Stage.update <loopwright.sched.language.stage.Stage.update>`, of a stage of tuples; ``parts`` are all of it.
 
@@ -95,7 +96,7 @@ def update(
             "lw.update: it takes the parts of one stage of tuples, all of them in order; "
             "a stage with one value has a method: s.update(...)"
         )
-    updated = make_update(stage, fn, at, over, where)
+    updated = make_update(stage, fn, at, over, where, axes)
     return tuple(Part(updated, part) for part in range(len(updated.bodies)))
 
 
@@ -105,6 +106,7 @@ def make_update(
     at: ExprLike | tuple[ExprLike, ...] | None,
     over: Axis | Iterable[Axis],
     where: ExprLike | Callable[..., ExprLike] | None,
+    axes: str | Iterable[str] | None,
 ) -> Stage:
     """The stage that :meth:`~loopwright.sched.language.stage.Stage.update` returns."""
     check_current(base)
@@ -112,7 +114,7 @@ def make_update(
     domain = _domain(over, what)
     if at is None:
         # How long an axis is, its place in ``at`` will say; until then it is as long as the longest dimension.
-        names = _parameters(fn, what, len(base.shape))
+        names = _parameters(fn, what, len(base.shape)) if axes is None else _listed(axes, what)
         probes = tuple(Axis(name, max(map(most, base.shape), default=1)) for name in names)
         target, value = _pair(fn(*probes), what)
         element = _element(base, target, what)
@@ -175,6 +177,14 @@ def _parameters(fn: Callable[..., Any], what: str, dims: int | None = None) -> l
     if any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in needed):
         raise DefinitionError(f"{what}: the function names its axes one by one, such as lambda y, x: ...")
     return [p.name for p in needed]
+
+
+def _listed(axes: str | Iterable[str], what: str) -> list[str]:
+    """The names of the axes as ``axes=`` lists them."""
+    names = axes.split() if isinstance(axes, str) else list(axes)
+    if len(set(names)) != len(names):
+        raise DefinitionError(f"{what}: axes={axes!r} names an axis twice")
+    return [check_name(name, f"{what}, axes=") for name in names]
 
 
 def _pair(result: Any, what: str) -> tuple[Any, Any]:

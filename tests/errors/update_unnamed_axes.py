@@ -3,5 +3,5 @@
 
 import loopwright as lw
 
-s = lw.compute("s", (8,), lambda i: 1.0)
-s.update(lambda *i: (i, 0.0))
+s = lw.compute("s", (8, 8), lambda y, x: 1.0)
+s.update(lambda y, *x: ((y, *x), 0.0))

@@ -310,3 +310,15 @@ def test_dot_names_reach_the_loops() -> None:
     schedule = filtered(6, 11).schedule()
     assert list(schedule.nests.stages) == ["y", "y.u0", "y.u1", "out"]
     assert [loop.name for loop in schedule.nests.stages["y.u1"].loops] == ["r", "u"]
+
+
+def test_the_axes_of_a_function_for_any_number_are_named() -> None:
+    x, t = lw.input("x", (3, 5, 4)), lw.reduce_axis("t", 5)
+    s = lw.compute("s", (3, 5, 4), lambda n, h, c: x[n, h, c])
+
+    def step(*axes: Any) -> Any:
+        n, c = axes
+        return (n, t, c), s[n, t, c] + s[n, t - 1, c]
+
+    s = s.update(step, over=t, where=t > 0, axes="n c")
+    assert [axis.name for axis in s.all_axes] == ["n", "c", "t"]
