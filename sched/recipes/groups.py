@@ -143,16 +143,17 @@ class _Grown:
             return
         follows = self._followed(name)
         rows = self.rows & set(follows.values())
-        if not rows or (self.waits and rows != self.rows) or self._last_of_host(rows):
+        if not rows or (self.waits and rows != self.rows) or self._are_columns(rows):
             return
         roles = self.roles[name]
         self.rows, self.maps[name] = rows, follows
         self.members.append(name)
         self.waits = self.waits or (bool(roles.reduce) and not roles.gemm_like)
 
-    def _last_of_host(self, rows: set[Axis]) -> bool:
-        """Whether the rows are what lies along memory: those of one element each, or columns."""
-        return self.found[self.host].axes[-1] in rows and len(self.found[self.host].axes) > 1
+    def _are_columns(self, rows: set[Axis]) -> bool:
+        """Whether what lies along memory in the host are the rows, and each of them goes across."""
+        axes = [axis for axis in self.found[self.host].axes if known(axis.extent) > 1]
+        return axes[-1] in rows and not rows >= set(axes)
 
     def _followed(self, name: str) -> Rows:
         """The axes of a stage of which every reader reads, in a row, just the element of that row."""

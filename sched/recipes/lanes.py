@@ -87,7 +87,9 @@ def lanes(schedule: Schedule, roles: Roles, plan: LanesPlan) -> Schedule:
     outer = [a.name for a in roles.stage.axes if known(a.extent) > 1]
     ones = [a.name for a in roles.stage.all_axes if known(a.extent) == 1]
     if ones:
-        s = s.reorder(stage, " ".join([*ones, *outer, *(axis.name for axis in roles.reduce)]))
+        s = s.reorder(
+            stage, " ".join([*ones, *(outer if plan.parallel else []), *(a.name for a in roles.reduce)])
+        )
     if plan.piece is not None:
         s, stage, steps, pieces = in_pieces(s, roles, plan.piece)
         outer = [pieces]

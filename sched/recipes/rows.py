@@ -69,8 +69,8 @@ def rows(schedule: Schedule, group: Group, plan: RowsPlan) -> Schedule:
     if plan.block != 1:
         last, row = Names(s.nests.stages[host]).pair(row, "b", "i")
         s = s.split(f"{host}.{group.rows[-1]}", (last, row), plan.block)
-    s = _inside(s, group.roles[host], (*outer, row), plan)
     s, shared, at = _rows_outside(s, host, outer, last, plan)
+    s = _inside(s, group.roles[host], (shared, at, row if plan.block != 1 else at), plan)
     for stage in reversed(group.members):
         s = s.compute_at(stage, f"{host}.{at}")
     if plan.parallel:

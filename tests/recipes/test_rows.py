@@ -62,11 +62,13 @@ def group_norm(N: int, G: int, C: int, S: int) -> Stage:
 @lw.operator
 def cross_entropy(M: int, N: int) -> Stage:
     """The logarithm of a row's softmax where its target is, summed with weights: a host that is a reduction itself."""
-    x, w = lw.input("x", (M, N)), lw.input("w", (M, N))
+    x, w = lw.input("x", (2, M, N)), lw.input("w", (2, M, N))
     a, b, c = lw.reduce_axis("a", N), lw.reduce_axis("b", N), lw.reduce_axis("c", N)
-    top = lw.compute("top", (M,), lambda i: lw.max(x[i, a], over=a))
-    z = lw.compute("z", (M,), lambda i: lw.log(lw.sum(lw.exp(x[i, b] - top[i]), over=b)))
-    return lw.compute("loss", (M,), lambda i: lw.sum((x[i, c] - top[i] - z[i]) * w[i, c], over=c))
+    top = lw.compute("top", (2, M), lambda n, i: lw.max(x[n, i, a], over=a))
+    z = lw.compute("z", (2, M), lambda n, i: lw.log(lw.sum(lw.exp(x[n, i, b] - top[n, i]), over=b)))
+    return lw.compute(
+        "loss", (2, M), lambda n, i: lw.sum((x[n, i, c] - top[n, i] - z[n, i]) * w[n, i, c], over=c)
+    )
 
 
 @lw.operator
@@ -146,7 +148,8 @@ def test_stages_that_wait_for_a_row_are_grouped() -> None:
     assert grouped(WORKS["softmax"]) == [("Y", ("row_max", "exps", "row_sum"), ("i",))]
     assert grouped(WORKS["layer norm"]) == [("Y", ("mean", "inv_std"), ("i",))]
     assert grouped(WORKS["group norm"]) == [("y", ("mean", "inv"), ("n", "g"))]
-    assert grouped(WORKS["cross entropy"]) == [("loss", ("top", "z"), ("i",))]
+    assert grouped(WORKS["cross entropy"]) == [("loss", ("top", "z"), ("n", "i"))]
+    assert default_schedule(WORKS["cross entropy"], ONE_CORE).nests.place_of("z").kind == "at"
     assert grouped(WORKS["attention"]) == [("o", ("dots", "top", "e", "z", "p"), ("h", "i"))]
 
 
