@@ -116,6 +116,7 @@ from loopwright.ops.scan import cumprod, cumsum
 from loopwright.ops.sets import Entry, WorkloadSet, workload_set, workload_sets
 from loopwright.ops.softmax import log_softmax, softmax
 from loopwright.ops.sort import argsort, sort, top_k
+from loopwright.ops.sparse import bsr_matmul, bsr_matvec, csr_matmul, csr_matvec
 
 __all__ = [
     "Entry",
@@ -147,6 +148,8 @@ __all__ = [
     "bitwise_xor",
     "box_filter",
     "broadcast_to",
+    "bsr_matmul",
+    "bsr_matvec",
     "cbrt",
     "ceil",
     "concat",
@@ -157,6 +160,8 @@ __all__ = [
     "copysign",
     "cos",
     "cosh",
+    "csr_matmul",
+    "csr_matvec",
     "cumprod",
     "cumsum",
     "degrees",

@@ -9,9 +9,10 @@ from loopwright.ops.dims import dimension, replaced
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language.boundary import constant_exterior
 from loopwright.sched.language.builders import compute, const, input, reduce_axis, select
-from loopwright.sched.language.expr import Axis, Expr
+from loopwright.sched.language.expr import Axis, Expr, Extent
 from loopwright.sched.language.extents import same
 from loopwright.sched.language.operator import operator
+from loopwright.sched.language.polynomial import at_most
 from loopwright.sched.language.stage import Stage
 from loopwright.sched.reference.numbers import Array
 
@@ -76,10 +77,11 @@ def gather(X: Shape, indices: Shape, axis: int = 0, dtype: str = "float32") -> S
     return compute("Y", shape, value)
 
 
-def _not_from_nothing(where: str, size: object, dim: int, chosen: tuple[object, ...]) -> None:
+def _not_from_nothing(where: str, size: Extent, dim: int, chosen: tuple[Extent, ...]) -> None:
     """Refuse to choose among no elements, as NumPy does."""
-    if size == 0 and 0 not in chosen:
-        raise DefinitionError(f"{where}: dimension {dim} of X has no elements to choose from")
+    if not at_most(1, size) and not any(same(count, 0) for count in chosen):
+        may = "may have no elements (promise at_least=1)" if isinstance(size, Expr) else "has no elements"
+        raise DefinitionError(f"{where}: dimension {dim} of X {may} to choose from")
 
 
 @operator(numpy=np.where)

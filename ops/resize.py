@@ -170,7 +170,7 @@ def resize2d(
     if mode.startswith("nearest"):
 
         def nearest(*axes: Axis) -> Expr:
-            at = axes
+            at: tuple[Expr, ...] = axes
             for dim, places in zip(dims, lines, strict=True):
                 at = replaced(at, dim, places.before(axes[dim]))
             return X[at]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import loopwright as lw
 from loopwright import ops
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.reference import random_inputs
@@ -80,6 +81,7 @@ def test_any_dtype(dtype: str) -> None:
         ("take", {"X": (4,), "indices": (3,), "mode": "raise"}, "unknown mode 'raise'; there are clip and wrap"),
         ("take", {"X": (4,), "indices": (3,), "axis": 1}, "axis=1 names dimension 1, and X has 1 dimension"),
         ("take", {"X": (0,), "indices": (3,)}, "dimension 0 of X has no elements to choose from"),
+        ("take", {"X": (lw.size("n"),), "indices": (3,)}, "dimension 0 of X may have no elements (promise at_least=1)"),
         ("gather", {"X": (4, 5), "indices": (3,)}, "X=(4, 5) and indices=(3,) differ in their number of dimensions"),
         ("gather", {"X": (4, 5), "indices": (3, 4)}, "do not broadcast: 5 and 4 meet"),
         ("where", {"condition": (4,), "A": (3,), "B": (1,)}, "do not broadcast: 4 and 3 meet"),
@@ -93,6 +95,13 @@ def test_refusals(name: str, options: dict[str, Any], words: str) -> None:
     assert str(caught.value).startswith(f"{name}: ")
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_sizes_may_be_symbolic() -> None:
+    n, m = lw.size("n", at_least=1), lw.size("m")
+    x, at = np.arange(35, dtype="f").reshape(7, 5), np.array([6, 0, 3], "i")
+    np.testing.assert_array_equal(lw.build(ops.take((n, 5), (m,)), target="cpu")(x, at), x[at])
+    np.testing.assert_array_equal(lw.build(ops.embedding((m,), n, 5), target="cpu")(at, x), x[at])
 
 
 def test_repeated_indices_add_up() -> None:
