@@ -34,6 +34,7 @@ from loopwright.ops.arithmetic import (
     square,
     subtract,
 )
+from loopwright.ops.attention import attention
 from loopwright.ops.conv import conv1d, conv2d, conv3d
 from loopwright.ops.conv_transpose import conv_transpose2d
 from loopwright.ops.depthwise import depthwise_conv2d
@@ -108,6 +109,7 @@ from loopwright.ops.matmul import batch_matmul, dense, matmul
 from loopwright.ops.moments import mean, std, var
 from loopwright.ops.movement import broadcast_to, flip, repeat, reshape, roll, strided_slice, tile, transpose
 from loopwright.ops.norm import layer_norm, rms_norm
+from loopwright.ops.norm_images import batch_norm, group_norm, instance_norm
 from loopwright.ops.pool import avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d
 from loopwright.ops.pool_adaptive import adaptive_avg_pool2d, global_avg_pool2d, global_max_pool2d
 from loopwright.ops.reduce import all, any, argmax, argmin, max, min, norm, prod, sum
@@ -137,10 +139,12 @@ __all__ = [
     "argmax",
     "argmin",
     "argsort",
+    "attention",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
     "batch_matmul",
+    "batch_norm",
     "bincount",
     "bitwise_and",
     "bitwise_count",
@@ -192,11 +196,13 @@ __all__ = [
     "gradient_magnitude",
     "greater",
     "greater_equal",
+    "group_norm",
     "hardswish",
     "harris",
     "heaviside",
     "histogram",
     "hypot",
+    "instance_norm",
     "invert",
     "isfinite",
     "isinf",
