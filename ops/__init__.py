@@ -67,9 +67,14 @@ from loopwright.ops.functions import (
 )
 from loopwright.ops.gather import embedding, gather, one_hot, scatter_add, take, where
 from loopwright.ops.histogram import bincount, histogram
+from loopwright.ops.image_demosaic import demosaic
 from loopwright.ops.image_edges import gradient_magnitude, harris, sobel
 from loopwright.ops.image_filters import box_filter, gaussian_blur, unsharp_mask
+from loopwright.ops.image_grid import bilateral_grid
+from loopwright.ops.image_pyramid import local_laplacian
 from loopwright.ops.image_ranks import max_filter, median_filter, min_filter
+from loopwright.ops.image_recursive import iir_blur
+from loopwright.ops.image_tone import equalize_histogram, luma
 from loopwright.ops.joining import concat, pad, split, stack
 from loopwright.ops.logic import (
     bitwise_and,
@@ -145,6 +150,7 @@ __all__ = [
     "avg_pool3d",
     "batch_matmul",
     "batch_norm",
+    "bilateral_grid",
     "bincount",
     "bitwise_and",
     "bitwise_count",
@@ -169,12 +175,14 @@ __all__ = [
     "cumprod",
     "cumsum",
     "degrees",
+    "demosaic",
     "dense",
     "depthwise_conv2d",
     "divide",
     "divmod",
     "embedding",
     "equal",
+    "equalize_histogram",
     "exp",
     "exp2",
     "expm1",
@@ -202,6 +210,7 @@ __all__ = [
     "heaviside",
     "histogram",
     "hypot",
+    "iir_blur",
     "instance_norm",
     "invert",
     "isfinite",
@@ -213,6 +222,7 @@ __all__ = [
     "left_shift",
     "less",
     "less_equal",
+    "local_laplacian",
     "log",
     "log10",
     "log1p",
@@ -224,6 +234,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "luma",
     "matmul",
     "max",
     "max_filter",

@@ -1,8 +1,9 @@
-"""The workload sets: the sizes of real networks."""
+"""The workload sets: the sizes of real networks, and of a real photograph."""
 
 from __future__ import annotations
 
 import math
+from importlib import resources
 
 import pytest
 
@@ -15,7 +16,7 @@ def test_every_entry_is_a_workload_of_its_own(name: str) -> None:
     found = ops.workload_set(name)
     assert found.name == name
     assert found.title
-    assert "arXiv:" in found.source
+    assert "arXiv:" in found.source or name == "image-pipeline"
     assert len({entry.workload.key for entry in found}) == len(found)
     assert len({entry.name for entry in found}) == len(found)
     for entry in found:
@@ -80,6 +81,15 @@ def test_transformers_are_whole(
 def test_llama_is_whole(name: str, tokens: int, keys: int) -> None:
     layer = 4 * tokens * 4096**2 + 3 * tokens * 4096 * 11008 + 2 * tokens * keys * 4096
     assert multiplications(name) == 32 * layer + 4096 * 32000
+
+
+def test_the_photograph_has_the_size_that_is_said() -> None:
+    image = pytest.importorskip("matplotlib.image")
+    sample = resources.files("matplotlib").joinpath("mpl-data/sample_data/grace_hopper.jpg")
+    with sample.open("rb") as file:
+        height, width, colours = image.imread(file, format="jpg").shape
+    for entry in ops.workload_set("image-pipeline"):
+        assert tuple(entry.args["X"]) in ((height, width), (height, width, colours))
 
 
 def test_unknown_names_are_answered_with_the_known_ones() -> None:
