@@ -110,7 +110,7 @@ from loopwright.ops.logic import (
     spacing,
     trunc,
 )
-from loopwright.ops.matmul import batch_matmul, dense, matmul
+from loopwright.ops.matmul import batch_matmul, dense, matmul, matvec
 from loopwright.ops.moments import mean, std, var
 from loopwright.ops.movement import broadcast_to, flip, repeat, reshape, roll, strided_slice, tile, transpose
 from loopwright.ops.norm import layer_norm, rms_norm
@@ -236,6 +236,7 @@ __all__ = [
     "logical_xor",
     "luma",
     "matmul",
+    "matvec",
     "max",
     "max_filter",
     "max_pool1d",

@@ -52,8 +52,8 @@ class Family:
 def families() -> tuple[Family, ...]:
     """All operators of the library, by family; families stand in the order of their files' names.
 
-    >>> [entry.name for family in families() if "products" in family.title for entry in family.entries]
-    ['matmul', 'batch_matmul', 'dense']
+    >>> [entry.name for family in families() if "Matrix products" in family.title for entry in family.entries]
+    ['matmul', 'matvec', 'batch_matmul', 'dense']
     """
     from loopwright import ops
 
@@ -72,10 +72,10 @@ def entry(operator: Operator) -> Entry:
     """What a reader is shown of an operator.
 
     >>> from loopwright import ops
-    >>> print(entry(ops.matmul).call)
-    matmul(M, N, K, dtype='float32', ta=False, tb=False)
-    >>> print(entry(ops.matmul).formula)
-    C[i, j] = sum over k of A[i, k] * B[k, j]
+    >>> print(entry(ops.matvec).call)
+    matvec(M, K, dtype='float32', ta=False)
+    >>> print(entry(ops.matvec).formula)
+    C[i] = sum over k of A[i, k] * X[k]
     """
     text = re.sub(r":\w+:`~?([\w.]*\.)?(\w+)`", r"``\2``", inspect.getdoc(operator) or "")
     first = " ".join(text.partition("\n\n")[0].split())

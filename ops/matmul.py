@@ -1,31 +1,61 @@
-"""Matrix products: plain, batched, and the dense layer of a network."""
+"""Matrix products: plain, batched, of a matrix and a vector, and the dense layer of a network."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from loopwright.ops.activation import activate, activate_numpy
-from loopwright.sched.dtypes import accumulator
+from loopwright.ops.activation import ELEMENTS, activate, activate_numpy
+from loopwright.ops.broadcast import Shape, broadcast, element
+from loopwright.sched.dtypes import accumulator, is_float
+from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language.builders import cast, compute, input, reduce_axis, sum
-from loopwright.sched.language.expr import Expr
+from loopwright.sched.language.expr import Axis, Expr
 from loopwright.sched.language.operator import operator
 from loopwright.sched.language.stage import Stage
 from loopwright.sched.reference.numbers import Array
 
+# The activations that integers have as well.
+OF_INTEGERS = {"none", "relu", "relu6"}
 
-def matmul_numpy(a: Array, b: Array, *, dtype: str, ta: bool, tb: bool) -> Array:
-    """What :func:`matmul` and :func:`batch_matmul` compute: BLAS takes the transposed views without a copy."""
-    return np.matmul(
-        a.swapaxes(-1, -2) if ta else a, b.swapaxes(-1, -2) if tb else b, dtype=accumulator(dtype)
-    )
+
+def product_numpy(a: Array, b: Array, *, dtype: str, ta: bool, tb: bool) -> Array:
+    """The product of matrices: BLAS takes the transposed views without a copy."""
+    wide = accumulator(dtype)
+    if dtype == "bfloat16":
+        a, b = a.astype(wide), b.astype(wide)
+    return np.matmul(a.swapaxes(-1, -2) if ta else a, b.swapaxes(-1, -2) if tb else b, dtype=wide)
+
+
+def matmul_numpy(a: Array, b: Array, *bias: Array, dtype: str, ta: bool, tb: bool, activation: str) -> Array:
+    """What :func:`matmul` computes."""
+    out = product_numpy(a, b, dtype=dtype, ta=ta, tb=tb)
+    if bias:
+        out += bias[0]
+    return activate_numpy(activation, out)
 
 
 @operator(numpy=matmul_numpy)
-def matmul(M: int, N: int, K: int, dtype: str = "float32", ta: bool = False, tb: bool = False) -> Stage:
+def matmul(
+    M: int,
+    N: int,
+    K: int,
+    dtype: str = "float32",
+    ta: bool = False,
+    tb: bool = False,
+    batch_a: Shape = (),
+    batch_b: Shape = (),
+    bias: bool = False,
+    activation: str = "none",
+) -> Stage:
     """``C[i, j] = sum over k of A[i, k] * B[k, j]``.
 
     Inputs: ``A`` of (M, K), or (K, M) with ``ta``; ``B`` of (K, N), or (N, K) with ``tb``. Output: stage ``C`` of
-    (M, N), axes ``i``, ``j``, ``k``. float16 is summed in float32, int8 in int32, and ``C`` has that dtype.
+    (M, N), axes ``i``, ``j``, ``k``. float16 and bfloat16 are summed in float32, int8 in int32, and ``C`` has that dtype.
+
+    - ``batch_a``, ``batch_b``: dimensions before those of ``A`` and of ``B``, which broadcast as NumPy's: ``C`` has them all,
+      axes ``b0``, ``b1`` and so on before ``i``.
+    - ``bias`` is an input of (N,), of the dtype of ``C``, added to each row.
+    - ``activation`` is one of those of :func:`dense`; of integers only ``relu`` and ``relu6``.
 
     >>> import numpy as np
     >>> from loopwright import ops
@@ -33,17 +63,45 @@ def matmul(M: int, N: int, K: int, dtype: str = "float32", ta: bool = False, tb:
     array([[3., 3.],
            [3., 3.]], dtype=float32)
     """
-    A = input("A", (K, M) if ta else (M, K), dtype)
-    B = input("B", (N, K) if tb else (K, N), dtype)
+    wide, batch = accumulator(dtype), broadcast("matmul", batch_a, batch_b)
+    if not is_float(wide) and activation in set(ELEMENTS) - OF_INTEGERS:
+        raise DefinitionError(
+            f"matmul: activation={activation!r} is of floats; products of {dtype} are {wide}"
+        )
+    A = input("A", (*batch_a, K, M) if ta else (*batch_a, M, K), dtype)
+    B = input("B", (*batch_b, N, K) if tb else (*batch_b, K, N), dtype)
+    offset = input("bias", (N,), wide) if bias else None
     k = reduce_axis("k", K)
-    return compute(
-        "C",
-        (M, N),
-        lambda i, j: sum((A[k, i] if ta else A[i, k]) * (B[j, k] if tb else B[k, j]), over=k),
-    )
+
+    def value(*axes: Axis) -> Expr:
+        *b, i, j = axes
+        left = element(A, (*b, k, i) if ta else (*b, i, k))
+        right = element(B, (*b, j, k) if tb else (*b, k, j))
+        found: Expr = sum(left * right, over=k)
+        return activate(activation, found if offset is None else found + offset[j], "matmul")
+
+    names = (*(f"b{dim}" for dim in range(len(batch))), "i", "j")
+    return compute("C", (*batch, M, N), value, axes=names)
 
 
-@operator(numpy=matmul_numpy)
+def matvec_numpy(a: Array, x: Array, *, dtype: str, ta: bool) -> Array:
+    """What :func:`matvec` computes."""
+    return product_numpy(a, x[:, None], dtype=dtype, ta=ta, tb=False)[:, 0]
+
+
+@operator(numpy=matvec_numpy)
+def matvec(M: int, K: int, dtype: str = "float32", ta: bool = False) -> Stage:
+    """``C[i] = sum over k of A[i, k] * X[k]``.
+
+    Inputs: ``A`` of (M, K), or (K, M) with ``ta``; ``X`` of (K,). Output: stage ``C`` of (M,), axes ``i``, ``k``; its dtype is
+    as in :func:`matmul`.
+    """
+    A, X = input("A", (K, M) if ta else (M, K), dtype), input("X", (K,), dtype)
+    k = reduce_axis("k", K)
+    return compute("C", (M,), lambda i: sum((A[k, i] if ta else A[i, k]) * X[k], over=k))
+
+
+@operator(numpy=product_numpy)
 def batch_matmul(
     B: int, M: int, N: int, K: int, dtype: str = "float32", ta: bool = False, tb: bool = False
 ) -> Stage:
@@ -66,7 +124,7 @@ def batch_matmul(
 
 def dense_numpy(x: Array, w: Array, bias: Array, *, dtype: str, activation: str) -> Array:
     """What :func:`dense` computes, updating the product in place."""
-    out = np.matmul(x, w.T, dtype=accumulator(dtype))
+    out = product_numpy(x, w, dtype=dtype, ta=False, tb=True)
     out += bias
     return activate_numpy(activation, out).astype(dtype, copy=False)
 

@@ -54,8 +54,8 @@ class WorkloadSet:
 
     >>> for entry in workload_set("bert-base"):
     ...     if entry.name == "b1-ffn-up":
-    ...         print(entry.count, entry.workload)
-    12 matmul(M=128, N=3072, K=768, dtype='float32', ta=False, tb=False)
+    ...         print(entry.count, entry.operator, entry.args)
+    12 matmul {'M': 128, 'N': 3072, 'K': 768}
 
     Attributes:
         name: the set's name.

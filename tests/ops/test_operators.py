@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import loopwright as lw
 from loopwright import ops
 from loopwright.ops.activation import ELEMENTS
 from loopwright.sched.errors import DefinitionError
@@ -14,7 +15,7 @@ from loopwright.sched.language.operator import Operator
 from loopwright.sched.reference import Expected, random_inputs
 
 OPERATORS = {name: value for name, value in vars(ops).items() if isinstance(value, Operator)}
-FLOATS = ("float16", "float32", "float64")
+FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTEGERS = ("int8", "uint8", "int32")
 # Operator -> the options that change its definition, the dtypes it takes, and its stages with their loops.
 CASES: dict[str, tuple[list[dict[str, Any]], tuple[str, ...], dict[str, str]]] = {
@@ -23,6 +24,7 @@ CASES: dict[str, tuple[list[dict[str, Any]], tuple[str, ...], dict[str, str]]] =
         FLOATS + INTEGERS,
         {"C": "i j k"},
     ),
+    "matvec": ([{"ta": a} for a in (False, True)], FLOATS + INTEGERS, {"C": "i k"}),
     "batch_matmul": (
         [{"ta": a, "tb": b} for a in (False, True) for b in (False, True)],
         FLOATS + INTEGERS,
@@ -96,6 +98,60 @@ def test_inputs_are_named() -> None:
     assert inputs["layer_norm"] == "X gamma beta"
     assert inputs["rms_norm"] == "X gamma"
     assert inputs["softmax"] == inputs["log_softmax"] == "X"
+
+
+PRODUCT: dict[str, Any] = {"M": 5, "N": 7, "K": 9}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"batch_a": (3,)},
+        {"batch_b": (3,), "tb": True},
+        {"batch_a": (2, 1), "batch_b": (3,), "ta": True, "bias": True},
+        {"batch_a": (0, 2), "batch_b": (1, 1), "bias": True},
+        {"bias": True, "activation": "gelu"},
+        {"dtype": "int8", "bias": True, "activation": "relu"},
+        {"dtype": "bfloat16", "batch_a": (2,), "batch_b": (2,), "activation": "relu6"},
+        {"dtype": "float16", "bias": True, "activation": "tanh", "M": 1},
+    ],
+)
+def test_products_with_all_that_goes_around_them(options: dict[str, Any]) -> None:
+    work = ops.matmul(**PRODUCT | options)
+    arrays = random_inputs(work, 1)
+    expected = Expected.of(work, arrays)
+    assert work.numpy is not None
+    assert expected.check(work.numpy(*arrays)) is None
+    assert expected.check(lw.build(work, target="cpu")(*arrays)) is None
+    batch = np.broadcast_shapes(options.get("batch_a", ()), options.get("batch_b", ()))
+    assert work.outputs[0].shape == (*batch, options.get("M", 5), 7)
+    axes = [axis.name for axis in work.stages[-1].all_axes]
+    assert axes == [*(f"b{dim}" for dim in range(len(batch))), "i", "j", "k"]
+
+
+def test_a_broadcast_product_is_numpys() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((2, 1, 5, 9), "f"), rng.standard_normal((3, 9, 7), "f")
+    got = lw.build(ops.matmul(**PRODUCT, batch_a=(2, 1), batch_b=(3,)), target="cpu")(a, b)
+    np.testing.assert_allclose(got, a @ b, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"batch_a": (2,), "batch_b": (3,)}, "matmul: shapes (2,) and (3,) do not broadcast: 2 and 3 meet"),
+        ({"activation": "swish"}, "matmul: unknown activation 'swish'; there are none, relu"),
+        (
+            {"activation": "gelu", "dtype": "int8"},
+            "matmul: activation='gelu' is of floats; products of int8 are int32",
+        ),
+    ],
+)
+def test_products_refuse(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        ops.matmul(**PRODUCT, **options)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_known_values() -> None:
