@@ -7,6 +7,7 @@ rows into a local copy, and written along the stage's: the turning happens in re
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil, prod
 from typing import Any
 
 from loopwright.sched import dtypes
@@ -21,6 +22,8 @@ from loopwright.sched.scheduling.schedule import Schedule
 Number = Any  # an int, a knob, or arithmetic on knobs
 # Elements of a tile on either side, at most: all of it is written out.
 MOST = 16
+# Elements of a block on either side: its lines and pages are used whole before they are given up.
+BLOCK = 128
 
 
 @dataclass(frozen=True)
@@ -63,11 +66,16 @@ def _crosswise(operand: Operand, axis: Axis, vector: Axis) -> bool:
 
 
 def turn_plan(roles: Roles, target: Target) -> TurnPlan:
-    """Tiles that read whole lines of the cache and write whole registers."""
-    native = max(1, target.vector_bytes // dtypes.itemsize(roles.stage.dtype))
-    return TurnPlan(
-        rows=min(MOST, 2 * native), lanes=min(MOST, native), parallel=points(roles) >= WORTH_SHARING
-    )
+    """Tiles of a register on either side, in blocks whose rows stay in the caches until they are complete."""
+    found = crossed(roles)
+    assert found is not None
+    side = min(MOST, max(1, target.vector_bytes // dtypes.itemsize(roles.stage.dtype)))
+    tiles = max(1, BLOCK // side)
+    rows, others = known(found[0].extent), [a for a in roles.outer if a is not found[0]]
+    row_tiles, many = tiles, prod(known(axis.extent) for axis in others)
+    while row_tiles > 1 and many * ceil(rows / (side * row_tiles)) < 2 * target.cores:
+        row_tiles //= 2
+    return TurnPlan(side, side, row_tiles, tiles, parallel=points(roles) >= WORTH_SHARING)
 
 
 def turn(schedule: Schedule, roles: Roles, plan: TurnPlan) -> Schedule:
