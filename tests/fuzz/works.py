@@ -196,7 +196,7 @@ class _Draw(Updates):
         return lw.compute(name, (M, N), lambda i, j: x[i, j] * w[i] + 1)
 
     def reduce(self, term: Expr, over: tuple[Any, ...]) -> Expr:
-        kinds = ("sum", "sum", "sum", "max", "min", "any", "all", "argmax", "argmin")
+        kinds = ("sum", "sum", "sum", "max", "min", "any", "all", "argmax", "argmax", "argmin")
         kind = self.rng.choice(kinds[:5] if self.rounded else kinds)
         if kind in ("argmax", "argmin"):
             full = all(axis.extent for axis in over)
