@@ -31,10 +31,11 @@ from tests.sched.generate import propose
 MOST_DIRECTIVES = 86
 # What there is seldom an opportunity for is drawn the more often.
 RARE = {
-    "reverse_compute_at": 38, "compute_at": 6, "store_at": 78, "store_root": 40, "compute_inline": 10, "compute_root": 23,
-    "clone": 5, "transform_layout": 3, "storage_align": 5, "rfactor": 6, "decompose_reduction": 4, "two_pass": 50, "stream": 60, "pad": 6,
-    "double_buffer": 15, "pipeline": 36, "prefetch": 3, "parallel": 3, "fuse": 3, "cache_write": 3, "cache_read": 2,
-    "set_scope": 3, "specialize": 2, "unroll": 2,
+    "reverse_compute_at": 38, "compute_at": 6, "store_at": 78, "store_root": 40, "compute_inline": 10,
+    "compute_root": 23, "clone": 5, "transform_layout": 3, "storage_align": 5, "rfactor": 6,
+    "decompose_reduction": 4, "two_pass": 50, "stream": 60, "pad": 6, "double_buffer": 15, "pipeline": 36,
+    "prefetch": 3, "parallel": 3, "fuse": 3, "cache_write": 3, "cache_read": 2, "set_scope": 3, "specialize": 2,
+    "unroll": 2,
 }  # fmt: skip
 TILED = 0.25  # the share of schedules that begin with a tile for the registers
 TENSOR = 0.9  # the share that begin with a tile for an intrinsic, if there is one
