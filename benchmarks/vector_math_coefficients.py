@@ -121,6 +121,7 @@ HALF = (-LN2 / 2, LN2 / 2)  # what is left of an exponent
 THIRD = (-mp.mpf(1) / 3, mp.mpf(1) / 3)  # of a mantissa, in float32
 EIGHTH = (0, (mp.pi / 4) ** 2)  # of an angle, squared
 SLACK = mp.mpf(1) / 64  # of an angle that may be taken to the second nearest multiple
+QUARTER = (0, mp.mpf("0.0866") ** 2)  # of a mantissa near one of two numbers, squared
 RATIO = (0, ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2)  # of a mantissa, in float64, squared
 
 
@@ -186,6 +187,7 @@ def logarithm_fits() -> list[Fit]:
     two, by_two = tail(log2, [(1, 1)], 1), relative(1, log2)
     double = of_square(tail(ratio, [(1, 2)], 3))
     first = 2 / LN2
+    second = of_square(tail(lambda s: ratio(s) / LN2, [(1, first)], 3))
     rest = of_square(tail(lambda s: ratio(s) / LN2, [(1, first), (3, first / 3)], 5))
     return [
         Fit(
@@ -207,6 +209,14 @@ def logarithm_fits() -> list[Fit]:
             THIRD,
             tuple(range(12)),
             "float64",
+        ),
+        Fit(
+            "LOG2_SECOND",
+            "(log2((1+s)/(1-s)) - 2*s/log(2)) / s**3 in s**2, |s| <= 0.0866, for float32's powers",
+            second,
+            lambda z: z / first,
+            QUARTER,
+            tuple(range(3)),
         ),
         Fit(
             "LOG_64",

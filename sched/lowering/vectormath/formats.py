@@ -31,6 +31,11 @@ class Format:
         return 1.5 * 2.0**self.mantissa
 
     @property
+    def integer(self) -> str:
+        """The signed integer type of its width: of positive numbers, what is greater is greater as an integer too."""
+        return self.bits.removeprefix("u")
+
+    @property
     def normal(self) -> float:
         """The least number with all its digits."""
         return float(2.0 ** (1 - self.bias))

@@ -7,8 +7,6 @@ exact, with fused multiply-add and without (Dekker 1971).
 
 from __future__ import annotations
 
-import math
-
 from loopwright.sched.lowering.vectormath import coefficients as c
 from loopwright.sched.lowering.vectormath.formats import (
     at_least,
@@ -18,9 +16,9 @@ from loopwright.sched.lowering.vectormath.formats import (
     scaled,
     upper,
     whole,
-    with_sign,
 )
 from loopwright.sched.lowering.vectormath.logarithm import normal, parts, split
+from loopwright.sched.lowering.vectormath.power_values import special
 from loopwright.sched.lowering.vectormath.value import Either, Value, select, short_polynomial
 
 # 2 / log(2) and a third of it, each 26 digits and the rest.
@@ -30,7 +28,6 @@ SECOND = (0.9617966860532761, 7.872699542894897e-09)
 MOST = 2.0**65
 # Exponents of more are no less infinite; the second part of one that is not is far below 1.
 BEYOND = 1100.0
-WHOLE = 2.0**52  # from here on floats are whole numbers
 
 
 def pow(x: Value, y: Value) -> Value:
@@ -46,10 +43,7 @@ def _of_positive(x: Value, y: Value) -> Value:
 
 def _of_any(x: Value, y: Value) -> Value:
     """Of any number."""
-    a = magnitude(x)
-    zero, infinite = a.equals(0), a.equals(math.inf)
-    end = select((zero & (y < 0)) | (infinite & (y > 0)), y.like(math.inf), 0.0)
-    return _special(x, y, select(zero | infinite, end, _power(*parts(a), y)))
+    return special(x, y, _power(*parts(magnitude(x)), y))
 
 
 def _power(k: Value, f: Value, y: Value) -> Value:
@@ -59,19 +53,6 @@ def _power(k: Value, f: Value, y: Value) -> Value:
     n, biased = whole(high, 2 * format_of(y).bias)
     r = (high - n) + low
     return scaled(r * short_polynomial(r, c.EXP2_64) + 1, biased)
-
-
-def _special(x: Value, y: Value, value: Value) -> Value:
-    """The power of ``|x|`` given its sign, and what NaN and 1 make of it."""
-    a, b = magnitude(x), at_most(magnitude(y), 2 * WHOLE)
-    small = b < WHOLE
-    moved = select(small, b + WHOLE, b)  # its last digit is that of the units
-    fraction = small & (moved - WHOLE).differs(b)
-    odd = select(fraction, 0.0, moved).as_bits("uint64") << 63
-    value = with_sign(value, odd & x.as_bits("uint64"))
-    value = select((x < 0) & (a < math.inf) & fraction, math.nan, value)
-    value = select(x.differs(x) | y.differs(y), math.nan, value)
-    return select(y.equals(0) | x.equals(1), 1.0, value)
 
 
 def _log2(k: Value, f: Value) -> tuple[Value, Value]:

@@ -11,11 +11,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 from loopwright.sched.lowering.vectormath import angles
 from loopwright.sched.lowering.vectormath import coefficients as c
 from loopwright.sched.lowering.vectormath.formats import magnitude, rounded, sign_bit, whole, with_sign
-from loopwright.sched.lowering.vectormath.value import Either, Value, constant, polynomial, select
+from loopwright.sched.lowering.vectormath.value import (
+    Either,
+    Function,
+    Value,
+    WithFused,
+    constant,
+    polynomial,
+    select,
+)
 
 # A float32 from LARGE on is a multiple of SCALE, one from HUGE on of SCALE**2. PIECES are those of the fractions of
 # 1 / (2*pi), SCALE / (2*pi) and SCALE**2 / (2*pi).
@@ -30,17 +39,22 @@ PIECES = (
 
 def sin(x: Value) -> Value:
     """The sine."""
-    return Either(magnitude(x) <= angles.MOST, angles.sin, _sin, x, with_fused=angles.fused_sin)
+    return _by_size(x, angles.fused_sin, angles.sin, _sin)
 
 
 def cos(x: Value) -> Value:
     """The cosine."""
-    return Either(magnitude(x) <= angles.MOST, angles.cos, _cos, x, with_fused=angles.fused_cos)
+    return _by_size(x, angles.fused_cos, angles.cos, _cos)
 
 
 def tan(x: Value) -> Value:
     """The tangent."""
-    return Either(magnitude(x) <= angles.MOST, angles.tan, _tan, x, with_fused=angles.fused_tan)
+    return _by_size(x, angles.fused_tan, angles.tan, _tan)
+
+
+def _by_size(x: Value, fused: Function, plain: Function, slow: Function) -> Value:
+    """One of two functions for arguments of usual size, or one for all."""
+    return Either(magnitude(x) <= angles.MOST, partial(WithFused, fused, plain), slow, x)
 
 
 def _sin(x: Value) -> Value:

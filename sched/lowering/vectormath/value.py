@@ -46,6 +46,10 @@ class Value:
         self.make = make
         self.parts = parts
 
+    def write(self, places: Places, *parts: Any) -> Any:
+        """The TensorIR of it, given that of its parts."""
+        return self.make(*parts)
+
     def _with(self, node: Any, other: Operand, dtype: str | None = None) -> Value:
         return Value(dtype or self.dtype, node, self, self.like(other))
 
@@ -135,26 +139,44 @@ def select(cond: Value, a: Operand, b: Operand) -> Value:
 class Either(Value):
     """``quick(*args)`` where ``cond`` holds in all lanes of a vector, else ``slow(*args)``, for all of them: a branch.
 
-    ``slow`` is right whatever holds: it is all there is where the lanes do not go together. In place of ``quick`` stands
-    ``with_fused``, if given, where the CPU has :func:`fused`.
+    ``slow`` is right whatever holds: it is all there is where the lanes do not go together. The type is that of the first
+    argument.
     """
 
-    __slots__ = ("quick", "slow", "with_fused")
+    __slots__ = ("quick", "slow")
 
-    def __init__(
-        self, cond: Value, quick: Function, slow: Function, *args: Value, with_fused: Function | None = None
-    ) -> None:
+    def __init__(self, cond: Value, quick: Function, slow: Function, *args: Value) -> None:
         super().__init__(args[0].dtype, lambda: None, cond, *args)
         self.quick = quick
         self.slow = slow
-        self.with_fused = with_fused or quick
 
-    def write(self, places: Places, cond: Any, *args: Any) -> Any:
+    def write(self, places: Places, *parts: Any) -> Any:
         """The TensorIR of it."""
-        held = [given(places.hold(arg), part.dtype) for arg, part in zip(args, self.parts[1:], strict=True)]
-        quick = self.with_fused if places.fused else self.quick
-        arms = (lambda: write(quick(*held), places), lambda: write(self.slow(*held), places))
+        cond, *args = parts
+        held = _held(self.parts[1:], args, places)
+        arms = (lambda: write(self.quick(*held), places), lambda: write(self.slow(*held), places))
         return places.either(cond, self.dtype, *arms)
+
+
+class WithFused(Value):
+    """``function(*args)`` where the CPU has :func:`fused`, else ``plain(*args)``. The type is that of the first argument."""
+
+    __slots__ = ("function", "plain")
+
+    def __init__(self, function: Function, plain: Function, *args: Value) -> None:
+        super().__init__(args[0].dtype, lambda: None, *args)
+        self.function = function
+        self.plain = plain
+
+    def write(self, places: Places, *parts: Any) -> Any:
+        """The TensorIR of it."""
+        function = self.function if places.fused else self.plain
+        return write(function(*_held(self.parts, parts, places)), places)
+
+
+def _held(values: Sequence[Value], nodes: Sequence[Any], places: Places) -> list[Value]:
+    """Values that have a place already, for functions that may use them often."""
+    return [given(places.hold(node), value.dtype) for node, value in zip(nodes, values, strict=True)]
 
 
 def sqrt(a: Value) -> Value:
@@ -191,7 +213,7 @@ def write(value: Value, places: Places) -> Any:
     nodes: dict[int, Any] = {}
     for v in order:
         parts = [nodes[id(part)] for part in v.parts]
-        node = v.write(places, *parts) if isinstance(v, Either) else v.make(*parts)
+        node = v.write(places, *parts)
         # A comparison is not worth a place in memory; LLVM finds that it is written twice.
         nodes[id(v)] = places.hold(node) if uses[id(v)] > 1 and v.dtype != "bool" else node
     return nodes[id(value)]
