@@ -74,6 +74,31 @@ def test_powers_of_bases_of_all_kinds(lanes: int, target: object) -> None:
     check(kernel("pow", "float32", x.size, lanes, target)(x, y), exact("pow", x, y), x, 2.0)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_powers_of_bases_far_from_a_centre(target: object) -> None:
+    """Where the logarithm has its greatest error, and results are so great or small that it counts."""
+    rng = np.random.default_rng(8)
+    middles = rng.choice([-0.25, 0.25, 0.5, 0.75], 300_000)
+    x = (2 ** (middles + rng.normal(0, 0.01, middles.size))).astype(np.float32)
+    most = rng.choice([119.5, 120.5, 127.9, 130.5, -119.5, -126, -140, -150.5, -152.5], x.size)
+    y = ((most + rng.uniform(-1, 1, x.size)) / np.log2(x.astype(np.float64))).astype(np.float32)
+    check(kernel("pow", "float32", x.size, target=target)(x, y), exact("pow", x, y), x, 2.0)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_powers_with_results_of_all_kinds(lanes: int, target: object) -> None:
+    """Of usual bases; every few lanes a result that is 0, infinite or has lost digits."""
+    rng = np.random.default_rng(9)
+    x = rng.uniform(0.1, 10, 20_000).astype(np.float32)
+    y = rng.uniform(-3, 3, x.size).astype(np.float32)
+    far = np.array([np.inf, -np.inf, np.nan, 1e3, -1e3, 3e38, -3e38, 41.5, -41.5, 1e-42], np.float32)
+    places = rng.random(x.size) < 0.05
+    y[places] = rng.choice(far, int(places.sum()))
+    x[::13] = 1.0
+    check(kernel("pow", "float32", x.size, lanes, target)(x, y), exact("pow", x, y), x, 2.0)
+
+
 @pytest.mark.parametrize("fn", ["log", "log2"])
 def test_logarithms_of_float64(fn: str) -> None:
     x = np.concatenate([mixed(4099).astype(np.float64), [5e-324, 1e-310, 1.7e308]])
