@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from loopwright.sched.lowering.vectormath import coefficients as c
 from loopwright.sched.lowering.vectormath.exponential import CONSTANTS
-from loopwright.sched.lowering.vectormath.formats import FORMATS, format_of, magnitude, power_of_two, whole
+from loopwright.sched.lowering.vectormath.formats import format_of, magnitude, power_of_two, whole
 from loopwright.sched.lowering.vectormath.value import Either, Value, polynomial, select
 
 LEAST = {"float32": 2 / 3, "float64": math.sqrt(0.5)}
@@ -27,12 +27,12 @@ LOG10_2 = {
 
 def log(x: Value) -> Value:
     """The natural logarithm."""
-    return _quick(x, _sum)
+    return _quick(x, _sum, math.log(2))
 
 
 def log2(x: Value) -> Value:
     """The logarithm to base 2: ``log2(1 + f)`` is ``f`` plus half of it, about."""
-    return _quick(x, _sum_2)
+    return _quick(x, _sum_2, 1.0)
 
 
 def log10(x: Value) -> Value:
@@ -56,17 +56,22 @@ def log1p(x: Value) -> Value:
 def normal(x: Value) -> Value:
     """Whether a number is positive, finite and has all its digits."""
     form = format_of(x)
+    # Of two comparisons in one kind, LLVM makes an unsigned one, which CPUs have no single instruction for.
     return (x.as_bits(form.integer) >= bits_of(form.dtype, form.normal)) & (x < math.inf)
 
 
-def _quick(x: Value, total: Callable[[Value, Value], Value]) -> Value:
-    """``total`` of the parts of ``x``: without care for special numbers, if there are none."""
+def _quick(x: Value, total: Callable[[Value, Value], Value], of_two: float) -> Value:
+    """``total`` of the parts of ``x``, with care for special numbers before and after if there are any."""
+    form, more = format_of(x), format_of(x).mantissa + 2
 
-    def simple(x: Value) -> Value:
-        k, m = split(x)
-        return total(k, m - 1)
+    def large(x: Value) -> Value:
+        return select(x < form.normal, x * 2.0**more, x)
 
-    return Either(normal(x), simple, lambda x: _special(x, total(*parts(x))), x)
+    def careful(y: Value, x: Value) -> Value:
+        return _special(x, select(x < form.normal, y - more * of_two, y))
+
+    k, m = split(Either(normal(x), lambda x: x, large, x))
+    return Either(normal(x), lambda y, x: y, careful, total(k, m - 1), x)
 
 
 def parts(x: Value) -> tuple[Value, Value]:
@@ -75,28 +80,6 @@ def parts(x: Value) -> tuple[Value, Value]:
     small, more = x < form.normal, form.mantissa + 2
     k, m = split(select(small, x * 2.0**more, x), select(small, x.like(more), 0))
     return k, m - 1
-
-
-def stretched(x: Value) -> Value:
-    """The bits of ``|x|`` as an integer; of one too small to have all digits, as if its exponent had no least value."""
-    form = format_of(x)
-    integer = form.integer
-
-    def careful(bits: Value) -> Value:
-        a = magnitude(bits.as_bits(form.dtype))
-        more = form.mantissa + 1
-        small = (a * 2.0**more).as_bits(integer) - (more << form.mantissa)
-        return select(a < form.normal, small, a.as_bits(integer))
-
-    return Either(normal(x), lambda bits: bits, careful, x.as_bits(integer))
-
-
-def split_bits(bits: Value, least: float) -> tuple[Value, Value]:
-    """``x = 2**k * m`` from what :func:`stretched` makes of ``x``: an integer, and ``m`` between ``least`` and twice that."""
-    form = FORMATS[{"int32": "float32", "int64": "float64"}[bits.dtype]]
-    moved = bits - bits_of(form.dtype, least)
-    m = ((moved & ((1 << form.mantissa) - 1)) + bits_of(form.dtype, least)).as_bits(form.dtype)
-    return moved >> form.mantissa, m
 
 
 def split(x: Value, more: Value | None = None) -> tuple[Value, Value]:
