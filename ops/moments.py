@@ -24,9 +24,10 @@ def _dtypes(where: str, dtype: str) -> tuple[str, str]:
 def mean_numpy(x: Array, *, axis: Dims, keepdims: bool, dtype: str) -> Array:
     """What :func:`mean` computes."""
     wide, out = _dtypes("mean", dtype)
-    count = np.prod([x.shape[dim] for dim in dimensions("mean", axis, x.ndim)], dtype="int64")
+    dims = dimensions("mean", axis, x.ndim)
+    count = np.prod([x.shape[dim] for dim in dims], dtype="int64")
     with np.errstate(invalid="ignore"):
-        return np.asarray(x.sum(axis=axis, dtype=wide, keepdims=keepdims) / count.astype(wide), out)
+        return np.asarray(x.sum(axis=dims, dtype=wide, keepdims=keepdims) / count.astype(wide), out)
 
 
 @operator(numpy=mean_numpy)

@@ -38,7 +38,9 @@ def _reduced(
 
 def sum_numpy(x: Array, *, axis: Dims, keepdims: bool, dtype: str) -> Array:
     """What :func:`sum` computes."""
-    return np.asarray(x.sum(axis=axis, dtype=accumulator(dtype), keepdims=keepdims))
+    return np.asarray(
+        x.sum(axis=dimensions("sum", axis, x.ndim), dtype=accumulator(dtype), keepdims=keepdims)
+    )
 
 
 @operator(numpy=sum_numpy)
@@ -61,7 +63,9 @@ def sum(X: Shape, axis: Dims = None, keepdims: bool = False, dtype: str = "float
 
 def prod_numpy(x: Array, *, axis: Dims, keepdims: bool, dtype: str) -> Array:
     """What :func:`prod` computes."""
-    return np.asarray(x.prod(axis=axis, dtype=accumulator(dtype), keepdims=keepdims))
+    return np.asarray(
+        x.prod(axis=dimensions("prod", axis, x.ndim), dtype=accumulator(dtype), keepdims=keepdims)
+    )
 
 
 @operator(numpy=prod_numpy)
@@ -75,7 +79,7 @@ def prod(X: Shape, axis: Dims = None, keepdims: bool = False, dtype: str = "floa
 
 def max_numpy(x: Array, *, axis: Dims, keepdims: bool) -> Array:
     """What :func:`max` computes."""
-    return np.asarray(x.max(axis=axis, keepdims=keepdims))
+    return np.asarray(x.max(axis=dimensions("max", axis, x.ndim), keepdims=keepdims))
 
 
 @operator(numpy=max_numpy)
@@ -89,7 +93,7 @@ def max(X: Shape, axis: Dims = None, keepdims: bool = False, dtype: str = "float
 
 def min_numpy(x: Array, *, axis: Dims, keepdims: bool) -> Array:
     """What :func:`min` computes."""
-    return np.asarray(x.min(axis=axis, keepdims=keepdims))
+    return np.asarray(x.min(axis=dimensions("min", axis, x.ndim), keepdims=keepdims))
 
 
 @operator(numpy=min_numpy)
@@ -148,7 +152,7 @@ def _truth(x: Expr) -> Expr:
 
 def any_numpy(x: Array, *, axis: Dims, keepdims: bool) -> Array:
     """What :func:`any` computes."""
-    return np.asarray(np.any(x, axis=axis, keepdims=keepdims))
+    return np.asarray(np.any(x, axis=dimensions("any", axis, x.ndim), keepdims=keepdims))
 
 
 @operator(numpy=any_numpy)
@@ -162,7 +166,7 @@ def any(X: Shape, axis: Dims = None, keepdims: bool = False, dtype: str = "bool"
 
 def all_numpy(x: Array, *, axis: Dims, keepdims: bool) -> Array:
     """What :func:`all` computes."""
-    return np.asarray(np.all(x, axis=axis, keepdims=keepdims))
+    return np.asarray(np.all(x, axis=dimensions("all", axis, x.ndim), keepdims=keepdims))
 
 
 @operator(numpy=all_numpy)

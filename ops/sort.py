@@ -44,11 +44,11 @@ def _descending(x: Array, axis: int) -> Array:
 
 @operator(numpy=top_k_numpy)
 def top_k(X: Shape, K: int, axis: int = -1, dtype: str = "float32") -> tuple[Part, ...]:
-    """``V[i0, s] = the greatest of X[i0, :] but s; I[i0, s] = where it is``: so of a matrix along ``axis=1``.
+    """``V[i0, s] = the element of X[i0, :] that s others are before, the greatest first; I[i0, s] = its index``.
 
-    Input: ``X`` of any shape with a dimension, of numbers. Outputs: the parts of stage ``VI``, ``K`` along ``axis`` and as
-    ``X`` in the others, axes ``i0``, ``i1`` and so on: the values, the greatest first, and their indices, of int32. Of equal
-    elements the first comes first, and NaN comes last, as in NumPy's stable argsort of ``-X``.
+    So it is of a matrix along ``axis=1``. Input: ``X`` of any shape with a dimension, of numbers. Outputs: the parts of stage
+    ``VI``, ``K`` along ``axis`` and as ``X`` in the others, axes ``i0``, ``i1`` and so on: the values and their indices, of
+    int32. Of equal elements the first comes first, and NaN comes last, as in NumPy's stable argsort of ``-X``.
     The update ``VI.u0`` takes the elements in order (axis ``t``) and finds the place of each among the K (axis ``s``, from the
     last to the first): what is less moves on by one. Elements of one row wait for each other, rows do not.
 

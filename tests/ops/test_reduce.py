@@ -75,6 +75,13 @@ def test_no_elements(name: str, shape: tuple[int, ...], axis: int | None) -> Non
         agree(OPERATORS[name](X=shape, axis=axis))
 
 
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_dimensions_as_json_has_them(name: str) -> None:
+    work = OPERATORS[name](X=[2, 3, 5], axis=[0, -1])
+    assert work.key == OPERATORS[name](X=(2, 3, 5), axis=(0, 2)).key
+    agree(work, built=False)
+
+
 @pytest.mark.parametrize("ord", [1, 2, float("inf")])
 @pytest.mark.parametrize("axis", [0, 1, (0, 1), None])
 def test_norms(ord: float, axis: Any) -> None:
