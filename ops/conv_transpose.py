@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from loopwright.ops.conv import result
-from loopwright.ops.windows import arranged, axis_names, channels_last
+from loopwright.ops.windows import Window, arranged, axis_names, channels_last, outside_of, with_padding
 from loopwright.sched.dtypes import accumulator
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language.boundary import constant_exterior
 from loopwright.sched.language.builders import cast, compute, input, reduce_axis, sum
 from loopwright.sched.language.expr import Axis, Expr
 from loopwright.sched.language.operator import operator
-from loopwright.sched.language.stage import Stage
+from loopwright.sched.language.stage import Stage, Tensor
 from loopwright.sched.reference.numbers import Array
 
 
@@ -56,8 +56,9 @@ def conv_transpose2d(
     """``Y[n, h, w, k] = sum over i, j, c of X[n, i, j, c] * W[h + padding - i * stride, w + padding - j * stride, c, k]``.
 
     The sum is over all i and j for which W has such an element. Inputs: ``X`` of (N, H, W, C) and the weights ``W`` of
-    (R, S, C, K); with ``layout="NCHW"``, (N, C, H, W) and (C, K, R, S); with ``bias``, ``bias`` of (K,). Output: stage ``Y``
-    of (N, H', W', K), where H' is (H - 1) * stride + R - 2 * padding + output_padding, axes ``n``, ``h``, ``w``, ``k``
+    (R, S, C, K); with ``layout="NCHW"``, (N, C, H, W) and (C, K, R, S); with ``bias``, ``bias`` of (K,). Stages: ``padded``
+    and ``filter`` (the input and the weights with the zeros that are read, if there are any) and the output ``Y`` of
+    (N, H', W', K), where H' is (H - 1) * stride + R - 2 * padding + output_padding, axes ``n``, ``h``, ``w``, ``k``
     (reduction ``a``, ``b``, ``c``) in the order of the layout.
 
     What reaches an output are the inputs ``(h + padding) // stride - a``, for taps of the filter ``stride`` apart (the
@@ -73,26 +74,45 @@ def conv_transpose2d(
     X = input("X", arranged(last, N, (H, W), C), dtype)
     weights = input("W", (R, S, C, K) if last else (C, K, R, S), dtype)
     added = input("bias", (K,), result(dtype)) if bias else None
-    at = constant_exterior(X, 0, (1, 2) if last else (2, 3))
-    a, b, c = reduce_axis("a", -(-R // stride)), reduce_axis("b", -(-S // stride)), reduce_axis("c", C)
-
-    def tap(at: Expr, step: Expr) -> Expr:
-        return (at + padding) % stride + step * stride
+    around = [
+        _reached(size, -(-taps // stride), stride, padding, count)
+        for size, taps, count in ((H, R, outputs[0]), (W, S, outputs[1]))
+    ]
+    P = with_padding(X, around, last, "hw", outside_of(where, "zeros"))
+    F = _whole_filter(weights, R, S, stride, last)
+    a, b, c = (
+        reduce_axis(name, count) for name, count in zip("abc", (*(w.taps for w in around), C), strict=True)
+    )
 
     def value(*axes: Axis) -> Expr:
         n, h, w, k = axes if last else (axes[0], axes[2], axes[3], axes[1])
-        r, s = tap(h, a), tap(w, b)
-        pixel = at[arranged(last, n, ((h + padding) // stride - a, (w + padding) // stride - b), c)]
-        found = sum(pixel * _weight(r, s, c, k), over=(a, b, c) if last else (c, a, b))
+        places = [
+            (at + padding) // stride - step + window.before
+            for at, step, window in zip((h, w), (a, b), around, strict=True)
+        ]
+        r, s = ((at + padding) % stride + step * stride for at, step in ((h, a), (w, b)))
+        product = P[arranged(last, n, places, c)] * F[(r, s, c, k) if last else (c, k, r, s)]
+        found = sum(product, over=(a, b, c) if last else (c, a, b))
         return cast(result(dtype), found if added is None else found + added[k])
 
-    def _weight(r: Expr, s: Expr, c: Expr, k: Expr) -> Expr:
-        """The filter, with zeros after its last tap where the stride does not divide it."""
-        padded = constant_exterior(weights, 0, (0, 1) if last else (2, 3))
-        source = padded if R % stride or S % stride else weights
-        return source[(r, s, c, k) if last else (c, k, r, s)]
-
     return compute("Y", arranged(last, N, outputs, K), value, axes=axis_names(last, "hw", "k"))
+
+
+def _reached(size: int, taps: int, stride: int, padding: int, outputs: int) -> Window:
+    """The inputs that the outputs read, ``taps`` each: what of them lies outside is padding."""
+    first, last = padding // stride - (taps - 1), (outputs - 1 + padding) // stride
+    return Window(size, taps, before=max(0, -first), after=max(0, last + 1 - size))
+
+
+def _whole_filter(weights: Tensor, R: int, S: int, stride: int, last: bool) -> Tensor:
+    """The filter with zeros after its last taps, so that ``stride`` divides it."""
+    if R % stride == 0 and S % stride == 0:
+        return weights
+    shape, dims = list(weights.shape), (0, 1) if last else (2, 3)
+    for dim in dims:
+        shape[dim] = -(-int(shape[dim]) // stride) * stride
+    bounded = constant_exterior(weights, 0, dims)
+    return compute("filter", tuple(shape), lambda *axes: bounded[axes], axes="r s c k" if last else "c k r s")
 
 
 def _check(where: str, stride: int, padding: int, output_padding: int) -> None:
