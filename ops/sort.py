@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from loopwright.ops.broadcast import Shape, checked
-from loopwright.ops.dims import axis_names, dimension, inserted
+from loopwright.ops.dims import axis_names, dimension, inserted, replaced
 from loopwright.sched.dtypes import is_float
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language import builders
@@ -13,6 +13,7 @@ from loopwright.sched.language.builders import compute, const, input, reduce_axi
 from loopwright.sched.language.expr import Axis, Expr, cast, select
 from loopwright.sched.language.numeric import isnan
 from loopwright.sched.language.operator import operator
+from loopwright.sched.language.polynomial import at_most
 from loopwright.sched.language.stage import Input, Part, Stage
 from loopwright.sched.language.updates import update
 from loopwright.sched.reference.numbers import Array
@@ -34,12 +35,17 @@ def top_k_numpy(x: Array, *, K: int, axis: int) -> tuple[Array, Array]:
     return np.take_along_axis(x, order, axis=axis), order.astype("int32")
 
 
+def _plain(x: Array) -> Array:
+    """The same numbers in a dtype of NumPy's own, which sorts their NaN last."""
+    return x.astype("float32") if x.dtype.kind == "V" else x
+
+
 def _descending(x: Array, axis: int) -> Array:
     """The order of falling elements. Integers have no negative for each, so the order is that of the array turned round."""
     if x.dtype.kind in "iub":
         turned = np.flip(x, axis).argsort(axis=axis, kind="stable")
         return np.flip(x.shape[axis] - 1 - turned, axis)
-    return (-x).argsort(axis=axis, kind="stable")
+    return (-_plain(x)).argsort(axis=axis, kind="stable")
 
 
 @operator(numpy=top_k_numpy)
@@ -62,9 +68,10 @@ def top_k(X: Shape, K: int, axis: int = -1, dtype: str = "float32") -> tuple[Par
     rank = len(x.shape)
     along = dimension("top_k", axis, rank)
     length = x.shape[along]
-    if isinstance(length, int) and not 0 <= K <= length:
-        raise DefinitionError(f"top_k: K={K}, and there are {length} elements along axis={axis}")
-    shape = (*x.shape[:along], K, *x.shape[along + 1 :])
+    if not (at_most(0, K) and at_most(K, length)):
+        how = f"; promise at_least={K}" if isinstance(length, Expr) else ""
+        raise DefinitionError(f"top_k: K={K}, and there are {length} elements along axis={axis}{how}")
+    shape = replaced(x.shape, along, K)
     values, places = compute("VI", shape, lambda *axes: (const(0, dtype), const(0, "int32")))
     t, s = reduce_axis("t", length), reduce_axis("s", K)
     slot = K - 1 - s
@@ -91,7 +98,7 @@ def _ranks(x: Input, along: int, descending: bool) -> Stage:
     k = reduce_axis("k", x.shape[along])
 
     def comes_after(*axes: Axis) -> Expr:
-        own, other = x[axes], x[inserted((*axes[:along], *axes[along + 1 :]), along, k)]
+        own, other = x[axes], x[replaced(axes, along, k)]
         earlier = select(k < axes[along], ~before(own, other), before(other, own))
         return sum(cast("int32", earlier), over=k)
 
@@ -102,7 +109,7 @@ def sort_numpy(x: Array, *, axis: int, descending: bool) -> Array:
     """What :func:`sort` computes."""
     if descending:
         return np.take_along_axis(x, _descending(x, axis), axis=axis)
-    return np.sort(x, axis=axis, kind="stable")
+    return np.sort(_plain(x), axis=axis, kind="stable").astype(x.dtype, copy=False)
 
 
 def _placed(where: str, X: Shape, axis: int, descending: bool, dtype: str, indices: bool) -> Stage:
@@ -127,7 +134,7 @@ def sort(X: Shape, axis: int = -1, descending: bool = False, dtype: str = "float
 
     Input: ``X`` of any shape with a dimension, of numbers. Stages: ``rank``, how many elements of its row come before each
     (axes ``i0``, ``i1`` and so on, reduction ``k``); and the output ``Y`` of the shape of ``X``, the same axes, whose update
-    ``Y.u0`` puts each element in its place (axis ``t`` along ``axis``). NaN comes last.
+    ``Y.u0`` puts each element in its place (axis ``t`` along ``axis``). NaN comes last, with ``descending`` too.
     Each element is compared with each, in vectors and in parallel: it is for rows of up to some hundred.
     """
     return _placed("sort", X, axis, descending, dtype, False)
@@ -135,7 +142,7 @@ def sort(X: Shape, axis: int = -1, descending: bool = False, dtype: str = "float
 
 def argsort_numpy(x: Array, *, axis: int, descending: bool) -> Array:
     """What :func:`argsort` computes."""
-    found = _descending(x, axis) if descending else x.argsort(axis=axis, kind="stable")
+    found = _descending(x, axis) if descending else _plain(x).argsort(axis=axis, kind="stable")
     return found.astype("int32")
 
 
