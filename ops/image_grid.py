@@ -87,8 +87,8 @@ def _interpolated_numpy(grid: Array, place: tuple[Array, ...], parts: list[Array
     total = np.zeros((2, *place[0].shape), grid.dtype)
     for corner in np.ndindex(2, 2, 2):
         shares = [part if side else 1 - part for side, part in zip(corner, parts, strict=True)]
-        index = tuple(at + side for at, side in zip(place, corner, strict=True))
-        total += grid[(slice(None), *index)] * np.prod(shares, axis=0)
+        index = (slice(None), *(at + side for at, side in zip(place, corner, strict=True)))
+        total += grid[index] * np.prod(shares, axis=0)
     return total
 
 

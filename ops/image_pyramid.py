@@ -48,7 +48,12 @@ def _resampled(how: Callable[[Line], Line], of: Stage) -> Callable[..., Expr]:
 
     def element(*place: Expr) -> Expr:
         *outer, y, x = place
-        return how(lambda i: how(lambda j: at[(*outer, i, j)])(x))(y)
+
+        def of(i: Expr, j: Expr) -> Expr:
+            index = (*outer, i, j)
+            return at[index]
+
+        return how(lambda i: how(lambda j: of(i, j))(x))(y)
 
     return element
 
@@ -95,7 +100,7 @@ def local_laplacian_numpy(
     for _ in range(levels - 1):
         greys.append(_down_numpy(greys[-1]))
         remapped.append(_down_numpy(remapped[-1]))
-    out = 0
+    out = np.zeros((1, 1), grey.dtype)
     for level in reversed(range(levels)):
         detail = remapped[level]
         if level + 1 < levels:
