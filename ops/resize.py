@@ -41,11 +41,14 @@ class Line:
 
     def before(self, p: Expr) -> Expr:
         """The index of the last input that is not after output p; -1, or below, before the first."""
-        return (p * self.step + self.shift) // self.parts
+        return self._parts_to(p) // self.parts
 
     def beyond(self, p: Expr, dtype: str) -> Expr:
         """How far output p is from there to the next input, from 0 to 1."""
-        return cast(dtype, (p * self.step + self.shift) % self.parts) / self.parts
+        return cast(dtype, self._parts_to(p) % self.parts) / self.parts
+
+    def _parts_to(self, p: Expr) -> Expr:
+        return p * self.step + self.shift if self.shift >= 0 else p * self.step - -self.shift
 
 
 def line(size: int, outputs: int, mode: str, align_corners: bool) -> Line:
@@ -197,11 +200,10 @@ def _between(
     around = repeat_edge(x, dims=dim)
 
     def value(*i: Axis) -> Expr:
-        start = places.before(i[dim]) + first
-        terms = [
-            cast(wide, around[replaced(i, dim, start + tap)]) * share[i[dim]]
-            for tap, share in enumerate(shares)
-        ]
+        before, terms = places.before(i[dim]), []
+        for tap, share in enumerate(shares, first):
+            pixel = around[replaced(i, dim, before + tap if tap else before)]
+            terms.append(cast(wide, pixel) * share[i[dim]])
         return reduce(add, terms)
 
     return value
