@@ -80,12 +80,20 @@ def stays_inside(index: Expr, size: Extent, axes: Iterable[Axis]) -> bool:
 
 
 def check_indices(stage: Stage) -> None:
-    """Refuse a load whose index is known to leave the tensor, unless a select decides whether it is read."""
+    """Refuse a load whose index is known to leave the tensor, unless a select decides whether it is read.
+
+    An index that only the data knows is held inside; so there must be an element to hold it at.
+    """
 
     def visit(expr: Expr, guarded: bool, axes: tuple[Axis, ...]) -> None:
         if isinstance(expr, Load) and not guarded:
             for dim, (index, size) in enumerate(zip(expr.indices, expr.tensor.shape, strict=True)):
-                if index_range(index) is not None and not stays_inside(index, size, axes):
+                if index_range(index) is None:
+                    if surely(size, 0) and expr.tensor is not base:
+                        raise DefinitionError(
+                            f"stage {stage.name}: `{expr}` reads {expr.tensor.label} at index {dim}, which has no elements"
+                        )
+                elif not stays_inside(index, size, axes):
                     raise DefinitionError(_leaves(stage, expr, dim, axes))
         if isinstance(expr, Select):
             visit(expr.cond, guarded, axes)
@@ -97,7 +105,8 @@ def check_indices(stage: Stage) -> None:
 
     if any(surely(axis.extent, 0) for axis in stage.all_axes):
         return
-    where = None if stage.updating is None else stage.updating.where
+    # An update reads what it changes only where that is inside.
+    where, base = (None, None) if stage.updating is None else (stage.updating.where, stage.updating.base)
     after = stage.bodies if stage.updating is None else ()
     for expr in stage_exprs(stage):
         axes = stage.axes if any(expr is body for body in after) else stage.all_axes
