@@ -58,7 +58,7 @@ def line(size: int, outputs: int, mode: str, align_corners: bool) -> Line:
     an element outside. ``nearest`` starts both at the first element's edge, and takes the input that an output begins in.
 
     >>> line(4, 8, "bilinear", False), line(4, 7, "bilinear", True)
-    (Line(step=1, shift=0, parts=2), Line(step=1, shift=0, parts=2))
+    (Line(step=2, shift=-1, parts=4), Line(step=1, shift=0, parts=2))
     """
     if align_corners:
         step, shift, parts = max(0, size - 1), 0, max(1, outputs - 1)
