@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language.expr import (
@@ -13,13 +13,14 @@ from loopwright.sched.language.expr import (
     Select,
     Size,
     children,
+    loads,
     walk,
 )
 from loopwright.sched.language.extents import minus, surely
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.language.measure import tree_depth, tree_size
 from loopwright.sched.language.polynomial import Proof, at_most, floors
-from loopwright.sched.language.stage import Stage, stage_exprs
+from loopwright.sched.language.stage import Stage, Tensor, stage_exprs
 
 # Nodes of one formula. The lowering copies formulas; what is larger than this would be as slow to compile as to read.
 LARGEST = 20_000
@@ -111,6 +112,16 @@ def check_indices(stage: Stage) -> None:
     for expr in stage_exprs(stage):
         axes = stage.axes if any(expr is body for body in after) else stage.all_axes
         visit(expr, where is not None and expr is not where, axes)
+
+
+def read_by_data(stage: Stage) -> Iterator[tuple[Tensor, int]]:
+    """The dimensions that a stage reads at an index only the data knows: each needs an element to be held at."""
+    base = None if stage.updating is None else stage.updating.base
+    for expr in stage_exprs(stage):
+        for load in loads(expr):
+            for dim, index in enumerate(load.indices):
+                if index_range(index) is None and load.tensor is not base:
+                    yield load.tensor, dim
 
 
 def _leaves(stage: Stage, load: Load, dim: int, axes: tuple[Axis, ...]) -> str:

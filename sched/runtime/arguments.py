@@ -107,7 +107,7 @@ def sized(signature: Signature, inputs: Sequence[Any]) -> Signature:
     for limit in signature.limits:
         value = number(limit.value, sizes)
         if not limit.least <= value <= limit.most:
-            why = "cannot be negative" if value < limit.least else f"can be at most {limit.most}"
+            why = f"is at least {limit.least}" if value < limit.least else f"can be at most {limit.most}"
             raise ArgumentError(
                 f"{signature.name}: {limit.what} would be {dim_text(limit.value)} = {value}; it {why}"
             )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.binding import extents_of
 from loopwright.sched.language.canonical import extent_to_json
 from loopwright.sched.language.expr import Binary, Expr, Extent, Size, walk
-from loopwright.sched.language.extents import product, sizes_in
+from loopwright.sched.language.extents import larger, minus, product, sizes_in, smaller
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.language.nodes import LARGEST_SIZE
+from loopwright.sched.language.wellformed import read_by_data
 from loopwright.sched.lowering.stmt import MOST_ELEMENTS, Alloc, For, Program, walk_statements
 from loopwright.sched.runtime.sizes import Dim, Limit, dim_text
 
@@ -65,6 +67,12 @@ def limits_of(work: Workload, program: Program) -> tuple[Limit, ...]:
         note(what, extent, LARGEST_SIZE)
     for tensor in (*work.inputs, *work.outputs):
         note(f"the number of elements of {tensor.name}", product(tensor.shape), MOST_ELEMENTS)
+    for stage in work.stages:
+        for tensor, dim in read_by_data(stage):
+            # At least 1, unless the stage itself is empty and reads nothing.
+            empty = minus(1, reduce(smaller, (axis.extent for axis in stage.all_axes), LARGEST_SIZE))
+            what = f"dimension {dim} of {tensor.label}, which {stage.name} reads where data says,"
+            note(what, larger(tensor.shape[dim], empty), LARGEST_SIZE, 1)
     for statement in walk_statements(program.body):
         match statement:
             case For():

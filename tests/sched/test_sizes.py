@@ -282,3 +282,15 @@ def test_a_workload_at_numbers_is_that_of_these_numbers() -> None:
         workloads.matmul(N, M, K).at(n=1, m=1, k=1, z=1)
     with pytest.raises(lw.ArgumentError, match="no number is given for the size k, m"):
         workloads.matmul(N, M, K).at(n=1)
+
+
+def test_an_array_without_elements_is_not_read_where_data_says() -> None:
+    """An index of data is held inside the array, which takes an element; a stage that is empty itself reads none."""
+    x, at = lw.input("x", (N,)), lw.input("at", (M,), "int32")
+    work = lw.Workload("pick", {}, [x, at], [lw.compute("y", (M,), lambda i: x[at[i]])])
+    kernel = lw.build(work, target="cpu")
+    memory = np.full(8, 7, "f")
+    np.testing.assert_array_equal(kernel(memory, np.array([0, 99], "int32")), [7, 7])
+    assert kernel(memory[3:3], np.zeros(0, "int32")).shape == (0,)
+    with pytest.raises(lw.ArgumentError, match="dimension 0 of x, which y reads where data says"):
+        kernel(memory[3:3], np.zeros(2, "int32"))
