@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from loopwright.sched import dtypes
@@ -68,11 +67,13 @@ def limits_of(work: Workload, program: Program) -> tuple[Limit, ...]:
     for tensor in (*work.inputs, *work.outputs):
         note(f"the number of elements of {tensor.name}", product(tensor.shape), MOST_ELEMENTS)
     for stage in work.stages:
-        for tensor, dim in read_by_data(stage):
+        for read, dim in read_by_data(stage):
             # At least 1, unless the stage itself is empty and reads nothing.
-            empty = minus(1, reduce(smaller, (axis.extent for axis in stage.all_axes), LARGEST_SIZE))
-            what = f"dimension {dim} of {tensor.label}, which {stage.name} reads where data says,"
-            note(what, larger(tensor.shape[dim], empty), LARGEST_SIZE, 1)
+            least: Extent = LARGEST_SIZE
+            for axis in stage.all_axes:
+                least = smaller(least, axis.extent)
+            what = f"dimension {dim} of {read.label}, which {stage.name} reads where data says,"
+            note(what, larger(read.shape[dim], minus(1, least)), LARGEST_SIZE, 1)
     for statement in walk_statements(program.body):
         match statement:
             case For():
