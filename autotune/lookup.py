@@ -226,6 +226,8 @@ def _absent(snapshot: Snapshot, name: str, args: dict[str, Any]) -> str:
 
 def _as_recorded(value: Any) -> Any:
     """An argument that has no plain JSON form stands in a record as its repr."""
+    if isinstance(value, tuple):
+        return tuple(map(_as_recorded, value))
     return value if value is None or isinstance(value, (int, float, str)) else repr(value)
 
 

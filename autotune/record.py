@@ -16,6 +16,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from loopwright.sched.errors import LogError
+from loopwright.sched.language.canonical import argument_from_json
 
 SCHEMA = 1
 """The schema version that this module writes, and the newest that it reads."""
@@ -256,6 +257,7 @@ def _check_objects(record: Record) -> None:
             raise _wrong(record, name, "an object")
         if name in ("names", "versions") and not all(map(_is_text, value.values())):
             raise _wrong(record, name, "an object whose values are texts")
+    object.__setattr__(record, "args", {n: argument_from_json(value) for n, value in record.args.items()})
     if isinstance(record.schedule, str):
         try:
             object.__setattr__(record, "schedule", json.loads(record.schedule))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
 from typing import Any
 
 from loopwright.sched.errors import DefinitionError
+from loopwright.sched.language.canonical import argument_from_json
 from loopwright.sched.language.operator import Operator
 from loopwright.sched.language.workload import Workload
 
@@ -44,8 +45,7 @@ class Entry:
 
         operator = getattr(ops, self.operator)
         assert isinstance(operator, Operator)
-        # A shape is a list in JSON.
-        return operator(**{n: tuple(v) if isinstance(v, list) else v for n, v in self.args.items()})
+        return operator(**self.args)
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,10 @@ def workload_set(name: str) -> WorkloadSet:
         raise DefinitionError(f"unknown workload set {name!r}; there are {', '.join(workload_sets())}")
     file = resources.files("loopwright.ops").joinpath("workloads").joinpath(f"{name}.json")
     data = json.loads(file.read_text(encoding="utf-8"))
-    return WorkloadSet(
-        name, data["title"], data["source"], tuple(Entry(**entry) for entry in data["entries"])
+    entries = (Entry(**entry) for entry in data["entries"])
+    # A shape is a list in JSON.
+    restored = tuple(
+        replace(entry, args={n: argument_from_json(value) for n, value in entry.args.items()})
+        for entry in entries
     )
+    return WorkloadSet(name, data["title"], data["source"], restored)

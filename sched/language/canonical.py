@@ -300,8 +300,13 @@ def _argument(value: Any) -> Any:
     return str(value) if isinstance(value, Expr) else repr(value)
 
 
-def _argument_from_json(data: Any) -> Any:
-    return tuple(map(_argument_from_json, data)) if isinstance(data, list) else data
+def argument_from_json(data: Any) -> Any:
+    """An argument from JSON, which has lists for tuples.
+
+    >>> argument_from_json([1, [2, 3]])
+    (1, (2, 3))
+    """
+    return tuple(map(argument_from_json, data)) if isinstance(data, list) else data
 
 
 def input_to_json(tensor: Input, name: Namer) -> list[Any]:
@@ -332,7 +337,7 @@ def _workload(data: dict[str, Any]) -> Workload:
         tensors[stage["name"]] = stage_from_json(stage, tensors)
     outputs = [_output_from_json(output, tensors) for output in data["outputs"]]
     remember(data.get("libraries", {}))
-    args = {name: _argument_from_json(value) for name, value in data["args"].items()}
+    args = {name: argument_from_json(value) for name, value in data["args"].items()}
     return Workload(data["name"], args, inputs, outputs)
 
 

@@ -171,3 +171,9 @@ def test_what_has_no_json_form_is_refused() -> None:
 def test_timestamp_is_iso_8601() -> None:
     assert timestamp().endswith("+00:00")
     assert len(timestamp()) == 25
+
+
+def test_arguments_that_are_shapes_are_tuples_again() -> None:
+    record = make(args={"A": (8, 1), "padding": ((1, 2), 0)})
+    assert Record.parse(record.to_line()) == record
+    assert Record.parse(record.to_line()).args == {"A": (8, 1), "padding": ((1, 2), 0)}
