@@ -288,3 +288,13 @@ def test_the_halves_of_a_vectorized_loop_are_addressed_by_its_name() -> None:
     assert loops(base.reorder("by", "x y"), "by") == "x y x.v"
     with pytest.raises(lw.ScheduleError, match="vectorized already"):
         base.unroll("by.x.v")
+
+
+def test_a_layout_of_an_input_is_refused_in_its_own_name() -> None:
+    schedule = WORKLOADS["normalise"]().schedule()
+    (x, *_) = schedule.work.inputs
+    first = next(iter(schedule.nests.stages.values()))
+    fetched = schedule.prefetch(x.name, f"{first.name}.{first.loops[0].name}", distance=1)
+    axes = " ".join(axis.name for axis in first.stage.all_axes)
+    with pytest.raises(lw.ScheduleError, match=f"^transform_layout {x.name}: nothing inside"):
+        fetched.transform_layout(x.name, axes)

@@ -46,7 +46,19 @@ def cache_read(
             for ki in 8:
                 C[...] += A_shared[i, ki] * ...
     """
-    where = f"cache_read {tensor}"
+    return copied(f"cache_read {tensor}", nests, tensor, scope, at, name, consumers)
+
+
+def copied(
+    where: str,
+    nests: Nests,
+    tensor: str,
+    scope: str = "global",
+    at: str | None = None,
+    name: str | None = None,
+    consumers: tuple[str, ...] | None = None,
+) -> Nests:
+    """What ``cache_read`` does, for a directive that is called ``where`` in errors."""
     checks.check_scope(where, scope)
     source = nests.tensor(nests.last(tensor)) if isinstance(tensor, str) else None
     if source is None:

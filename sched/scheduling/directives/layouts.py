@@ -9,7 +9,7 @@ from loopwright.sched.scheduling import checks, checks_rewrite
 from loopwright.sched.scheduling.address import find_stage, loop_index
 from loopwright.sched.scheduling.checks_place import check_places
 from loopwright.sched.scheduling.checks_update import AS_ITS_BASE, check_not_update
-from loopwright.sched.scheduling.directives.caching import cache_read, copied_out
+from loopwright.sched.scheduling.directives.caching import copied, copied_out
 from loopwright.sched.scheduling.directives.loops import reorder, split_loop
 from loopwright.sched.scheduling.nest import Nests, Place
 
@@ -72,7 +72,7 @@ def transform_layout(
 def _packed(where: str, nests: Nests, tensor: str, order: str | tuple[str, ...], name: str | None) -> Nests:
     """A packed copy of an input, whole and at root."""
     name = f"{tensor}_packed" if name is None else name
-    nests = cache_read(nests, tensor, name=name)
+    nests = copied(where, nests, tensor, name=name)
     nest = nests.stages[name]
     axes = [axis.name for axis in nest.stage.axes]
     loops: list[str] = []
