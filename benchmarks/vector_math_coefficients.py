@@ -257,8 +257,6 @@ def trigonometric_fits() -> list[Fit]:
         Fit("WIDE_COS", "as COS, for quotients in float64", near, weight, EIGHTH, tuple(range(4)), "float64"),
         odd("ATAN", "(atan(x) - x) / x**3 in x**2, |x| <= 1/2", mp.atan, (0, 0.25), 6),
         odd("ASIN", "(asin(x) - x) / x**3 in x**2, |x| <= 1/2", mp.asin, (0, 0.25), 5),
-        odd("SIN_64", "as SIN", mp.sin, EIGHTH, 6, "float64"),
-        Fit("COS_64", "as COS", near, weight, EIGHTH, tuple(range(6)), "float64"),
         odd("ATAN_64", "as ATAN", mp.atan, (0, 0.25), 12, "float64"),
         odd("ASIN_64", "as ASIN", mp.asin, (0, 0.25), 13, "float64"),
     ]

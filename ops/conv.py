@@ -136,6 +136,13 @@ def convolution_numpy(
     if any(window.before or window.after for window in around):
         x = pad_numpy(x, around, mode=PADDING_MODES[padding_mode][1])
     out = _products(slide_numpy(x, around).astype(wide, copy=False), w.astype(wide, copy=False), groups)
+    return finished_numpy(out, rest, last, bias, activation, residual, dtype)
+
+
+def finished_numpy(
+    out: Array, rest: tuple[Array, ...], last: bool, bias: bool, activation: str, residual: bool, dtype: str
+) -> Array:
+    """What :func:`epilogue` does, to sums with channels last; the result lies in the layout asked for."""
     arrays = list(rest)
     if bias:
         out += arrays.pop(0)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loopwright.ops.activation import activate_numpy
-from loopwright.ops.conv import Options, epilogue, result
+from loopwright.ops.conv import Options, epilogue, finished_numpy
 from loopwright.ops.windows import (
     PADDING_MODES,
     Padding,
@@ -51,13 +50,7 @@ def depthwise_conv2d_numpy(
     if any(window.before or window.after for window in around):
         x = pad_numpy(x, around, mode=PADDING_MODES[padding_mode][1])
     out = np.einsum("nhwcrs,rsc->nhwc", slide_numpy(x, around).astype(wide), w.astype(wide))
-    arrays = list(rest)
-    if bias:
-        out += arrays.pop(0)
-    if residual:
-        out += arrays[0] if last else np.moveaxis(arrays[0], 1, -1)
-    out = activate_numpy(activation, out).astype(result(dtype), copy=False)
-    return out if last else np.ascontiguousarray(np.moveaxis(out, -1, 1))
+    return finished_numpy(out, rest, last, bias, activation, residual, dtype)
 
 
 @operator(numpy=depthwise_conv2d_numpy)

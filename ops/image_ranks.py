@@ -81,12 +81,17 @@ def _extreme(
     return pixels("Y", at.shape, along_column)
 
 
-def max_filter_numpy(x: Array, *, radius: int, boundary: str) -> Array:
-    """What :func:`max_filter` computes."""
+def _extreme_numpy(x: Array, radius: int, boundary: str, of: np.ufunc) -> Array:
+    """The same of arrays."""
     y = surrounded_numpy(x, radius, boundary)
     for axis in (0, 1):
-        y = reduce(np.maximum, shifted_numpy(y, radius, axis))
+        y = reduce(of, shifted_numpy(y, radius, axis))
     return y
+
+
+def max_filter_numpy(x: Array, *, radius: int, boundary: str) -> Array:
+    """What :func:`max_filter` computes."""
+    return _extreme_numpy(x, radius, boundary, np.maximum)
 
 
 @operator(numpy=max_filter_numpy)
@@ -102,10 +107,7 @@ def max_filter(X: Shape, radius: int = 1, boundary: str = "repeat_edge", dtype: 
 
 def min_filter_numpy(x: Array, *, radius: int, boundary: str) -> Array:
     """What :func:`min_filter` computes."""
-    y = surrounded_numpy(x, radius, boundary)
-    for axis in (0, 1):
-        y = reduce(np.minimum, shifted_numpy(y, radius, axis))
-    return y
+    return _extreme_numpy(x, radius, boundary, np.minimum)
 
 
 @operator(numpy=min_filter_numpy)
