@@ -10,6 +10,7 @@ from loopwright.autotune.sketch.reductions import reduction_sketches
 from loopwright.autotune.sketch.rows import rows_sketches
 from loopwright.autotune.sketch.simple import elementwise_sketches
 from loopwright.autotune.sketch.stencil import stencil_sketches
+from loopwright.autotune.sketch.updates import update_sketches
 from loopwright.autotune.sketch.window import window_sketches
 from loopwright.autotune.space import Sketch
 from loopwright.sched.errors import ScheduleError
@@ -70,8 +71,9 @@ def sketches(work: Workload, target: Target) -> tuple[Sketch, ...]:
 
 
 def _of_stage(base: Schedule, name: str, target: Target) -> Iterator[Sketch]:
-    """The sketches of the stage with the most work, by the rule its structure asks for; of an update there are none."""
+    """The sketches of the stage with the most work, by the rule its structure asks for."""
     if base.nests.stages[name].stage.updating is not None:
+        yield from update_sketches(base, name, target)
         return
     refined_base, roles = refined(base, name)
     if tiled(roles):

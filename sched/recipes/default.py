@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from loopwright.sched import dtypes
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.extents import known
 from loopwright.sched.language.workload import Workload
@@ -21,7 +20,7 @@ from loopwright.sched.recipes.rowplans import schedule_groups
 from loopwright.sched.recipes.simple import SimplePlan, elementwise
 from loopwright.sched.recipes.stencil_plan import stencils
 from loopwright.sched.recipes.typical import as_for, typical
-from loopwright.sched.recipes.update import update
+from loopwright.sched.recipes.update import update, update_plan
 from loopwright.sched.recipes.window import window, window_plan
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
@@ -65,10 +64,7 @@ def schedule_stage(schedule: Schedule, name: str, target: Target, run: int = 1) 
     """Schedule one stage by the recipe its structure asks for; as it is, if the recipe's directives are refused."""
     nest = schedule.nests.stages[name]
     if nest.stage.updating is not None:
-        lanes = 2 * max(1, target.vector_bytes // dtypes.itemsize(nest.stage.dtype))
-        return update(
-            schedule, name, lanes, prod(known(a.extent) for a in nest.stage.all_axes) >= WORTH_SHARING
-        )
+        return update(schedule, name, update_plan(schedule, name, target))
     try:
         tiled = tile_stage(schedule, name, target)
         if tiled is not None:

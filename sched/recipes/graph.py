@@ -52,11 +52,10 @@ def _points(extents: tuple[Extent, ...]) -> int:
 
 
 def dominant(nests: Nests) -> str | None:
-    """The stage with the most iterations; what C functions compute has none."""
-    found = definitions(nests)
+    """The stage with the most iterations, of equals an update; what C functions compute has none."""
     sizes = {
-        name: _points(tuple(a.extent for a in d.stage.all_axes))
-        for name, d in found.items()
+        name: (_points(tuple(a.extent for a in d.stage.all_axes)), d.stage.updating is not None)
+        for name, d in definitions(nests).items()
         if d.stage.routine is None
     }
     return max(sizes, key=lambda name: sizes[name], default=None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -165,14 +164,6 @@ def test_an_axis_that_moves_no_member_is_inside() -> None:
     _, (chain,) = with_chains(unsharp(H=100, W=200).schedule())
     assert [axis.name for axis in chain.across] == ["c"]
     assert [member.name for member in chain.in_vectors] == ["ratio"]
-
-
-def test_the_default_is_chosen_quickly() -> None:
-    work = unsharp(H=1536, W=2560)
-    default_schedule(work, ONE_CORE)
-    start = time.process_time()
-    default_schedule(work, ONE_CORE)
-    assert time.process_time() - start < 0.2
 
 
 def test_symbolic_sizes() -> None:
