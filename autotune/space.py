@@ -116,7 +116,7 @@ class SearchSpace:
 
     def legal(self, point: Point) -> bool:
         """Whether the point obeys its sketch's rules, and is not known to be refused."""
-        return point not in self._illegal and bool(self._allowed([point])[0])
+        return point not in self._illegal and bool(self.allowed([point])[0])
 
     def schedule(self, point: Point) -> Schedule | None:
         """The filled schedule of a point; None if its directives refuse the values."""
@@ -151,7 +151,7 @@ class SearchSpace:
             return
         for number, sketch in enumerate(self.sketches):
             points = [Point(number, c) for c in itertools.product(*(range(size) for size in sketch.sizes))]
-            for point, good in zip(points, self._allowed(points), strict=True):
+            for point, good in zip(points, self.allowed(points), strict=True):
                 if good and point not in self._illegal:
                     yield point
 
@@ -183,7 +183,7 @@ class SearchSpace:
         waiting = list(range(len(points)))
         for _ in range(MOVES):
             tried = [self._move(rng, points[n]) for n in waiting]
-            good = self._allowed(tried)
+            good = self.allowed(tried)
             left = []
             for n, point, ok in zip(waiting, tried, good, strict=True):
                 if ok and point not in self._illegal:
@@ -230,7 +230,7 @@ class SearchSpace:
                 value = point.choice[knob] + step
                 if 0 <= value < size:
                     found.append(Point(point.space, (*point.choice[:knob], value, *point.choice[knob + 1 :])))
-        good = self._allowed(found)
+        good = self.allowed(found)
         return [p for p, ok in zip(found, good, strict=True) if ok and p not in self._illegal]
 
     def rows(self, points: Sequence[Point]) -> Array:
@@ -256,7 +256,8 @@ class SearchSpace:
             shares[positions] = self._fillings[number].rows(self.sketches[number], choices)[:, column]
         return np.nan_to_num(shares, nan=1.0)
 
-    def _allowed(self, points: Sequence[Point]) -> Array:
+    def allowed(self, points: Sequence[Point]) -> Array:
+        """Which points obey the rules of their sketches."""
         good = np.zeros(len(points), bool)
         for number, positions, choices in self._by_sketch(points):
             good[positions] = self.sketches[number].allowed(choices)

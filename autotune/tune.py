@@ -18,10 +18,10 @@ from loopwright.autotune.measure.bench import Bench
 from loopwright.autotune.measure.task import Limits
 from loopwright.autotune.numbers import filed, measured_at
 from loopwright.autotune.result import TuneResult, least
-from loopwright.autotune.search.anneal import AnnealSearch
-from loopwright.autotune.search.random import RandomSearch
+from loopwright.autotune.search.strategies import Strategy, strategy
 from loopwright.autotune.session import Session
 from loopwright.autotune.sketch import sketches
+from loopwright.autotune.sketch.around import sketches_around
 from loopwright.autotune.space import SearchSpace, Sketch
 from loopwright.sched.errors import TuneError
 from loopwright.sched.language.workload import Workload
@@ -29,8 +29,9 @@ from loopwright.sched.runtime.target import Target, host
 from loopwright.sched.scheduling.schedule import Schedule
 
 Space = Schedule | Sequence[Schedule]
+# What records call the space that follows from a workload's structure.
+AUTOMATIC = "auto"
 LogLike = str | os.PathLike[str] | TuningLog
-SEARCHES = {"anneal": AnnealSearch, "random": RandomSearch}
 
 
 def tune(
@@ -41,11 +42,12 @@ def tune(
     more: int | None = None,
     minutes: float | None = None,
     space: Space | None = None,
+    start: Schedule | None = None,
     at: Mapping[str, int] | None = None,
     log: LogLike | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-    search: str = "anneal",
+    search: str | Strategy = "anneal",
     limits: Limits | None = None,
     worker_command: Sequence[str] | None = None,
 ) -> TuneResult:
@@ -59,11 +61,15 @@ def tune(
         more: this many trials, whatever the log has.
         minutes: go on for so long; with ``trials`` or ``more``, until the first of the two is reached.
         space: a schedule with knobs, or several; by default the space follows from the structure of ``work``.
+        start: a schedule of yours: it is measured first, and the space is what lies around it: its factors and vector lengths
+            from a quarter to four times what is written. With ``space``, both are searched.
         at: numbers for symbolic sizes, to measure at: ``at={"n": 512}``. The best schedule goes into the log for all sizes.
         log: the tuning log, made if it is not there. Without one, records go to a file that is deleted at the end.
         seed: decides all random choices: the same seed and the same measurements give the same choices.
         progress: a function that takes the events of ``loopwright.autotune.events``.
-        search: ``"anneal"`` or ``"random"``.
+        search: ``"anneal"``, ``"evolve"``, ``"random"`` or ``"grid"``; or a function of a
+            :class:`~loopwright.autotune.space.SearchSpace` and a seed that returns a search of your own
+            (:class:`~loopwright.autotune.search.base.Search`).
         limits: for each candidate; see :class:`loopwright.autotune.measure.task.Limits`.
         worker_command: the command line of workers, instead of the usual one.
 
@@ -83,23 +89,23 @@ def tune(
     check_workload(work)
     whole, work = work, measured_at(work, at)
     check_numbers(trials, more, minutes, seed)
-    check_search(search)
+    searched = strategy(search)
     check_hooks(progress, limits, worker_command)
     parsed = runnable(target)
-    where, space_id = space_of(work, parsed, space)
+    where, space_id = space_of(work, parsed, space, start)
     told = progress or silent
     with opened_log(log) as opened:
-        session = Session(work, parsed, where, space_id, SEARCHES[search](where, seed), opened, seed, told)
-        have = opened.count(work.key, parsed, space_id if space is not None else None)
+        session = Session(work, parsed, where, space_id, searched(where, seed), opened, seed, told)
+        have = opened.count(work.key, parsed, space_id if space_id != AUTOMATIC else None)
         wanted = wanted_trials(trials, more, minutes, have)
-        start = time.monotonic()
-        until = start + 60 * minutes if minutes is not None else None
+        began = time.monotonic()
+        until = began + 60 * minutes if minutes is not None else None
         names = tuple(sketch.name for sketch in where.sketches)
         told(Started(str(work), str(parsed), have, wanted, minutes, where.size, names))
         if wanted is None or wanted > 0:
             with Bench(limits, worker_command, parsed, seed) as bench:
-                _run(session, bench, Budget(wanted, until, start))
-        result = result_of(session, opened, time.monotonic() - start)
+                _run(session, bench, Budget(wanted, until, began))
+        result = result_of(session, opened, time.monotonic() - began)
         if at is not None:
             result = filed(whole, at, result, opened, parsed)
     told(Finished(str(work), result))
@@ -139,29 +145,44 @@ def result_of(session: Session, log: TuningLog, seconds: float) -> TuneResult:
     )
 
 
-def space_of(work: Workload, target: Target, space: Space | None) -> tuple[SearchSpace, str]:
+def space_of(
+    work: Workload, target: Target, space: Space | None, start: Schedule | None = None
+) -> tuple[SearchSpace, str]:
     """The space to search, and what records call it: ``"auto"``, or a fingerprint of the user's templates.
 
     Raises:
-        TuneError: a template is for another workload, or there are none.
+        TuneError: a template or the start is for another workload, or there are no templates.
     """
-    if space is None:
-        return SearchSpace(sketches(work, target), target), "auto"
-    templates: list[Any] = list(space) if isinstance(space, (list, tuple)) else [space]
-    if not templates:
+    if space is None and start is None:
+        return SearchSpace(sketches(work, target), target), AUTOMATIC
+    templates: list[Any] = list(space) if isinstance(space, (list, tuple)) else [] if space is None else [space]
+    if not templates and start is None:
         raise TuneError(
             "space= has no schedule in it; leave it out to search the space that the structure gives"
         )
     for template in templates:
-        if not isinstance(template, Schedule):  # a user's mistake, whatever the types say
-            raise TuneError(f"space= takes a schedule with knobs, or several, not {template!r}")
-        if template.work.key != work.key:
-            raise TuneError(
-                f"the schedule given as space= is for {template.work}, which computes something else than {work}"
-            )
-    text = "\n".join(template.to_json() for template in templates)
-    named = tuple(Sketch(f"template {n}", template) for n, template in enumerate(templates))
-    return SearchSpace(named, target), hashlib.sha256(text.encode()).hexdigest()[:16]
+        check_schedule("space", template, work)
+    named = [Sketch(f"template {n}", template) for n, template in enumerate(templates)]
+    if start is not None:
+        check_schedule("start", start, work)
+        named = [*sketches_around(start), *named]
+    text = "\n".join(sketch.schedule.to_json() for sketch in named)
+    return SearchSpace(tuple(named), target), hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def check_schedule(argument: str, given: object, work: Workload) -> None:
+    """Refuse what is no schedule of this workload; where the tuner starts, also one with knobs."""
+    if not isinstance(given, Schedule):  # a user's mistake, whatever the types say
+        what = "a schedule with knobs, or several" if argument == "space" else "a schedule"
+        raise TuneError(f"{argument}= takes {what}, not {given!r}")
+    if given.work.key != work.key:
+        raise TuneError(
+            f"the schedule given as {argument}= is for {given.work}, which computes something else than {work}"
+        )
+    if argument == "start" and given.knobs:
+        raise TuneError(
+            f"start= is one schedule, and this has knobs ({', '.join(given.knobs)}); give it as space=, or fill it"
+        )
 
 
 def check_workload(work: object) -> None:
@@ -169,12 +190,6 @@ def check_workload(work: object) -> None:
     if not isinstance(work, Workload):
         hint = "; call it with its sizes first" if callable(work) else ""
         raise TuneError(f"tune takes a workload, such as ops.matmul(M=512, N=512, K=512), not {work!r}{hint}")
-
-
-def check_search(search: str) -> None:
-    """Refuse a search that does not exist."""
-    if search not in SEARCHES:
-        raise TuneError(f"there is no search {search!r}; there are {', '.join(SEARCHES)}")
 
 
 def check_hooks(progress: object, limits: object, worker_command: object) -> None:

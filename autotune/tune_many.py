@@ -14,13 +14,12 @@ from loopwright.autotune.measure.bench import Bench
 from loopwright.autotune.measure.task import Limits
 from loopwright.autotune.numbers import measured_at
 from loopwright.autotune.result import TuneResult
+from loopwright.autotune.search.strategies import Strategy, strategy
 from loopwright.autotune.session import Session
 from loopwright.autotune.tune import (
-    SEARCHES,
     LogLike,
     check_hooks,
     check_numbers,
-    check_search,
     check_workload,
     opened_log,
     result_of,
@@ -75,7 +74,7 @@ def tune_many(
     log: LogLike | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-    search: str = "anneal",
+    search: str | Strategy = "anneal",
     limits: Limits | None = None,
     worker_command: Sequence[str] | None = None,
 ) -> list[TuneResult]:
@@ -103,7 +102,7 @@ def tune_many(
         if not item.weight > 0:
             raise TuneError(f"{item.name}: the weight is {item.weight!r}; a positive number is expected")
     check_numbers(trials, more, minutes, seed)
-    check_search(search)
+    searched = strategy(search)
     check_hooks(progress, limits, worker_command)
     parsed = runnable(target)
     told = progress or silent
@@ -116,9 +115,7 @@ def tune_many(
             if work.key in parts:
                 continue
             space, space_id = space_of(work, parsed, None)
-            session = Session(
-                work, parsed, space, space_id, SEARCHES[search](space, seed), opened, seed, told
-            )
+            session = Session(work, parsed, space, space_id, searched(space, seed), opened, seed, told)
             have = opened.count(work.key, parsed)
             wanted = wanted_trials(trials, more, minutes, have)
             names = tuple(sketch.name for sketch in space.sketches)

@@ -11,6 +11,7 @@ import argparse
 import json
 import time
 from contextlib import ExitStack
+from fnmatch import fnmatch
 from statistics import median
 
 from benchmarks.peers import Peer
@@ -51,12 +52,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("set", help="a workload set, such as resnet-50")
     parser.add_argument("--log", required=True, help="the tuning log")
+    parser.add_argument("--only", default="*", help="layers whose name matches, such as 'conv2-*'")
     options = parser.parse_args()
     target = Target.parse("cpu")
     for name, value in facts(target.cores, target).items():
         print(f"{name}: {value}")
     ratios = []
-    for entry in ops.workload_set(options.set):
+    for entry in (e for e in ops.workload_set(options.set) if fnmatch(e.name, options.only)):
         tuned, times = measure(entry, target, options.log)
         peers = {name: seconds for name, seconds in times.items() if name != "ours"}
         if not peers:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 NOTHING_FOUND = 1
+SEARCHES = ("anneal", "evolve", "random", "grid")
+"""Those of ``autotune/search/strategies.py``, which takes long to import."""
 ROUNDS = 7
 """Of default against tuned, for the table at the end."""
 
@@ -41,6 +43,13 @@ ROUNDS = 7
 )
 @log_option("The tuning log: what it holds is used, and what is found is added.", required=True)
 @click.option(
+    "--search",
+    type=click.Choice(SEARCHES),
+    default=SEARCHES[0],
+    show_default=True,
+    help="How candidates are chosen: annealing by a cost model, evolution, at random, or each in order.",
+)
+@click.option(
     "--seed", default=0, show_default=True, help="The same seed and the same times: the same choices."
 )
 def tune(
@@ -53,6 +62,7 @@ def tune(
     more: int | None,
     minutes: float | None,
     log: Path,
+    search: str,
     seed: int,
 ) -> int:
     """Search for the fastest schedule of OPERATOR on this machine, and keep every trial in a log.
@@ -88,6 +98,7 @@ def tune(
                 trials=trials,
                 more=more,
                 minutes=minutes,
+                search=search,
                 seed=seed,
             )
     except KeyboardInterrupt:

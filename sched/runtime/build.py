@@ -29,11 +29,20 @@ class Lowered:
         program: our own statement tree.
         func: the ``tvm.tirx.PrimFunc``.
         target: what it was lowered for.
+        schedule: what was lowered.
     """
 
     program: Program
     func: Any
     target: Target
+    schedule: Schedule
+
+    @property
+    def code(self) -> str:
+        """A digest of the TensorIR: schedules of one workload that come to the same code have the same."""
+        from tvm_ffi import structural_hash
+
+        return f"{structural_hash(self.func) & (1 << 64) - 1:016x}"
 
     def source(self) -> str:
         """The TensorIR as TVMScript text."""
@@ -73,7 +82,7 @@ def lower_schedule(schedule: Schedule, target: Target) -> Lowered:
     from loopwright.sched.lowering.emit import emit
 
     program = program_of(schedule, target)
-    return Lowered(program, emit(program, target.fused), target)
+    return Lowered(program, emit(program, target.fused), target, schedule)
 
 
 def build_schedule(
@@ -95,11 +104,22 @@ def build_schedule(
         ScheduleError: the schedule still has knobs.
         BuildError: TVM or LLVM refused, or a C function is missing.
     """
+    return compile_lowered(lower_schedule(schedule, target), work=work, checks=checks, provenance=provenance)
+
+
+def compile_lowered(
+    lowered: Lowered, *, work: Workload | None = None, checks: bool = True, provenance: Any = None
+) -> Kernel:
+    """Compile what :func:`lower_schedule` gave; the arguments are those of :func:`build_schedule`.
+
+    Raises:
+        BuildError: TVM or LLVM refused, or a C function is missing.
+    """
+    schedule = lowered.schedule
     check_symbols(schedule.work)
-    lowered = lower_schedule(schedule, target)
     for nests in schedule.nests.versions():
         check_implementations(nests)
     signature = signature_of(work or schedule.work, lowered.program)
-    kernel = compile_function(lowered.func, signature, target, checks=checks, provenance=provenance)
+    kernel = compile_function(lowered.func, signature, lowered.target, checks=checks, provenance=provenance)
     kernel.schedule = schedule
     return kernel

@@ -9,13 +9,15 @@ from loopwright import ops
 from loopwright.autotune.features.program import NAMES
 from loopwright.autotune.search.anneal import AnnealSearch
 from loopwright.autotune.search.base import Search
+from loopwright.autotune.search.evolve import EvolutionarySearch
+from loopwright.autotune.search.grid import GridSearch
 from loopwright.autotune.search.random import RandomSearch
+from loopwright.autotune.search.strategies import SEARCHES, strategy
 from loopwright.autotune.space import Point, SearchSpace, Sketch
+from loopwright.sched.errors import TuneError
 from loopwright.sched.scheduling.knobs import knob
 
 from .spaces import AVX2, space_of
-
-SEARCHES = {"anneal": AnnealSearch, "random": RandomSearch}
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +56,7 @@ def test_no_point_twice_and_all_of_them_legal(name: str, space: SearchSpace) -> 
     assert all(space.legal(point) for point in points)
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", sorted(SEARCHES.keys() - {"grid"}))
 def test_the_same_seed_and_times_give_the_same_choices(name: str, space: SearchSpace) -> None:
     first, second, other = (driven(SEARCHES[name](space, seed), space, rounds=2) for seed in (5, 5, 6))
     assert first == second
@@ -66,6 +68,30 @@ def test_annealing_beats_chance(space: SearchSpace) -> None:
     drawn = np.sort(pretended(space, driven(RandomSearch(space, 1), space)))
     assert annealed[:16].mean() < drawn[:16].mean()
     assert annealed[0] <= drawn[0] * 1.02
+
+
+def test_evolution_beats_chance(space: SearchSpace) -> None:
+    evolved = np.sort(pretended(space, driven(EvolutionarySearch(space, 1), space, rounds=8)))
+    drawn = np.sort(pretended(space, driven(RandomSearch(space, 1), space, rounds=8)))
+    assert evolved[:16].mean() < drawn[:16].mean()
+
+
+def test_a_grid_goes_through_all_values_in_order(space: SearchSpace) -> None:
+    search = GridSearch(space)
+    points = search.propose(100)
+    assert {point.space for point in points} == set(range(len(space.sketches)))
+    for number in range(len(space.sketches)):
+        choices = [point.choice for point in points if point.space == number]
+        assert choices == sorted(choices)
+    search.learn(points, pretended(space, points))
+    assert not set(search.propose(100)) & set(points)
+
+
+def test_strategies_have_names() -> None:
+    assert strategy("grid") is GridSearch
+    assert strategy(RandomSearch) is RandomSearch
+    with pytest.raises(TuneError, match="there is no search 'anneall'; there are 'anneal', 'evolve'"):
+        strategy("anneall")
 
 
 @pytest.mark.parametrize("name", SEARCHES)
