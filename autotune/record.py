@@ -79,6 +79,7 @@ class Record:
     time: str = ""
     seed: int | None = None
     trial: int | None = None
+    code: str | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     """Fields that this version does not know; they are written back at the end of the line."""
 
@@ -246,8 +247,9 @@ def _check_texts(record: Record) -> None:
     for name in ("space", "name", "device", "time"):
         if not isinstance(getattr(record, name), str):
             raise _wrong(record, name, "text")
-    if record.message is not None and not isinstance(record.message, str):
-        raise _wrong(record, "message", "text, or null")
+    for name in ("message", "code"):
+        if getattr(record, name) is not None and not isinstance(getattr(record, name), str):
+            raise _wrong(record, name, "text, or null")
 
 
 def _check_objects(record: Record) -> None:

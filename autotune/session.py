@@ -102,10 +102,14 @@ class Session:
         self._planning = 0.0
         self._screens: list[float] = []
         self._best: Record | None = None
+        self._fates: dict[str, Outcome] = {}
         self._resume(log.records(work.key, target))
 
     def _resume(self, records: Sequence[Record]) -> None:
         """Learn from what the log has of this workload and target."""
+        self._fates = {
+            record.code: _fate(record) for record in records if record.code and _is_of_today(record)
+        }
         self._next_trial = len(records)
         best = least(records, self.work)
         self._best = best.record if best is not None else None
@@ -157,6 +161,7 @@ class Session:
         self.progress(Planned(self.label, len(self.batches), len(batch), self._planning, self.quality))
         contenders = {contender.trial: contender for contender in batch}
         done: list[Contender] = []
+        pool.twins.know(task.key, self._fates)
         try:
             pool.run(
                 task,
@@ -334,6 +339,7 @@ class Session:
             time=timestamp(),
             seed=self.seed,
             trial=outcome.trial,
+            code=outcome.code,
         )
 
     def _write(self, contender: Contender) -> None:
@@ -343,6 +349,18 @@ class Session:
         with undisturbed():
             self.log.append(contender.record)
             contender.written = True
+
+
+def _is_of_today(record: Record) -> bool:
+    """Whether a record was measured on this device, with what is installed now: its code would fare the same again."""
+    return record.device == device_name() and record.versions == versions()
+
+
+def _fate(record: Record) -> Outcome:
+    """What a record says about its code."""
+    return Outcome(
+        record.trial or 0, record.cause, record.message, screen=record.screen, verified=record.verified
+    )
 
 
 def drift(before: float, now: float) -> float:

@@ -155,7 +155,9 @@ def space_of(
     """
     if space is None and start is None:
         return SearchSpace(sketches(work, target), target), AUTOMATIC
-    templates: list[Any] = list(space) if isinstance(space, (list, tuple)) else [] if space is None else [space]
+    templates: list[Any] = (
+        list(space) if isinstance(space, (list, tuple)) else [] if space is None else [space]
+    )
     if not templates and start is None:
         raise TuneError(
             "space= has no schedule in it; leave it out to search the space that the structure gives"

@@ -7,11 +7,16 @@ from typing import Any
 import tvm  # noqa: F401  (imported here, so that no candidate's time includes it)
 
 from loopwright.sched.language.workload import Workload
-from loopwright.sched.runtime.build import build_schedule
+from loopwright.sched.runtime.build import Lowered, compile_lowered, lower_schedule
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
 
 
-def compile_candidate(work: Workload, schedule: str, target: Target) -> Any:
-    """The compiled function of a filled schedule, given as JSON text: takes inputs, then outputs, and checks nothing."""
-    return build_schedule(Schedule.from_json(work, schedule), target, checks=False).function
+def lower_candidate(work: Workload, schedule: str, target: Target) -> Lowered:
+    """The TensorIR of a filled schedule, given as JSON text."""
+    return lower_schedule(Schedule.from_json(work, schedule), target)
+
+
+def compile_candidate(lowered: Lowered) -> Any:
+    """The compiled function of a candidate: takes inputs, then outputs, and checks nothing."""
+    return compile_lowered(lowered, checks=False).function

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from loopwright.autotune.measure.child import Child
 from loopwright.autotune.measure.hosts import usable_cores
 from loopwright.autotune.measure.task import KEPT_TASKS, Limits, Outcome, Task
+from loopwright.autotune.measure.twins import Twins
 from loopwright.sched.errors import TuneError
 
 # How long a fresh interpreter may take to import the compiler, and how often limits are looked at.
@@ -42,6 +43,9 @@ class Seat:
         self.phase = "start"
         self.deadline = time.monotonic() + START_SECONDS
         self.looked = 0.0
+        self.task = ""  # the key of what it is busy with
+        self.code: str | None = None  # what its candidate was lowered to
+        self.waits = False  # until another candidate of the same code is through
         self.failed_starts = 0
         self.known: OrderedDict[str, None] = OrderedDict()  # what the worker keeps, in the order it forgets
 
@@ -50,6 +54,7 @@ class Seat:
         self.child.kill()
         self.child = Child(self.threads, self.core, self.command)
         self.ready, self.busy, self.phase = False, None, "start"
+        self.code, self.waits = None, False
         self.deadline = time.monotonic() + START_SECONDS
         self.known.clear()
 
@@ -61,6 +66,30 @@ class Seat:
             while len(self.known) > KEPT_TASKS:
                 self.known.popitem(last=False)
         self.known.move_to_end(task.key)
+
+    def take(self, task: Task, candidate: Candidate, cut: float | None) -> None:
+        """Have the worker try a candidate."""
+        self.teach(task)
+        self.busy, self.task, self.code, self.waits = candidate, task.key, None, False
+        self.enter("build")
+        self.child.send(
+            {
+                "op": "try",
+                "key": task.key,
+                "trial": candidate.trial,
+                "schedule": candidate.schedule,
+                "cut": cut,
+            }
+        )
+
+    def answer(self, go: bool) -> None:
+        """Say whether the worker is to go on with what it has lowered."""
+        self.waits = False
+        self.child.send({"go": go})
+        if go:
+            self.enter("build")
+        else:
+            self.busy, self.deadline = None, float("inf")
 
     def enter(self, phase: str) -> None:
         """Note what the worker is doing now, and until when it may."""
@@ -128,6 +157,7 @@ class Pool:
     ) -> None:
         places: Sequence[int | None] = cores if cores is not None else (usable_cores() or (None,))
         self.seats = [Seat(1, core, limits, command) for core in places]
+        self.twins = Twins()
 
     def __enter__(self) -> Pool:
         return self
@@ -181,18 +211,7 @@ class Pool:
         candidate = next(queue, None)
         if candidate is None:
             return
-        seat.teach(task)
-        seat.busy = candidate
-        seat.enter("build")
-        seat.child.send(
-            {
-                "op": "try",
-                "key": task.key,
-                "trial": candidate.trial,
-                "schedule": candidate.schedule,
-                "cut": cut(),
-            }
-        )
+        seat.take(task, candidate, cut())
 
     def _wait(self) -> None:
         """Wait for a worker to speak, or for the next look at the limits."""
@@ -203,9 +222,14 @@ class Pool:
 
     def _serve(self, seat: Seat, on_outcome: OnOutcome) -> None:
         for message in seat.child.receive():
+            if message.get("event") == "lowered":
+                seat.code, seat.waits = str(message["code"]), True
+                seat.deadline = float("inf")
+                self._decide(seat, on_outcome)
+                continue
             outcome = note(seat, message)
             if outcome is not None:
-                on_outcome(outcome)
+                self._settle(seat, outcome, on_outcome)
         if seat.child.ended:
             fault = seat.lost()
         else:
@@ -213,10 +237,33 @@ class Pool:
             if breached is None:
                 return
             fault = breached
-        candidate = seat.busy
+        candidate, code, waits = seat.busy, seat.code, seat.waits
         seat.restart()
         if candidate is not None:
-            on_outcome(Outcome(candidate.trial, cause=fault[0], message=fault[1]))
+            seat.code = None if waits else code
+            self._settle(seat, Outcome(candidate.trial, cause=fault[0], message=fault[1]), on_outcome)
+
+    def _decide(self, seat: Seat, on_outcome: OnOutcome) -> None:
+        """Let a worker go on with its candidate, or wait, or take the fate of another one with the same code."""
+        candidate, code = seat.busy, seat.code
+        assert candidate is not None and code is not None
+        fate = self.twins.fate(seat.task, code, candidate.trial)
+        if fate is not None:
+            seat.answer(False)
+            on_outcome(fate)
+        elif self.twins.claim(seat.task, code, candidate.trial):
+            seat.answer(True)
+
+    def _settle(self, seat: Seat, outcome: Outcome, on_outcome: OnOutcome) -> None:
+        """Report an outcome, and let those go on that have waited for it."""
+        outcome.code = seat.code
+        if seat.code is not None:
+            self.twins.settle(seat.task, seat.code, outcome)
+            seat.code = None
+        on_outcome(outcome)
+        for other in self.seats:
+            if other.waits:
+                self._decide(other, on_outcome)
 
 
 def note(seat: Seat, message: dict[str, object]) -> Outcome | None:

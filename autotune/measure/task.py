@@ -60,7 +60,8 @@ class Outcome:
     """How a candidate fared.
 
     ``seconds`` is a time on all cores and ``screen`` one on a single core; either is None where it was not taken.
-    ``verified``: its result was compared with the reference's, and agrees.
+    ``verified``: its result was compared with the reference's, and agrees. ``code``: a digest of what it was lowered to;
+    candidates of the same code are measured once, and fare alike.
     """
 
     trial: int
@@ -69,6 +70,7 @@ class Outcome:
     screen: float | None = None
     seconds: float | None = None
     verified: bool = False
+    code: str | None = None
     build_seconds: float = 0.0
     spent: dict[str, float] = field(default_factory=dict)
 

@@ -9,6 +9,8 @@ import json
 import sys
 import time
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,10 @@ class Failure(Exception):
     def __init__(self, cause: str, message: str) -> None:
         super().__init__(message)
         self.cause = cause
+
+
+class Known(Exception):
+    """The tuner knows already how a candidate fares: another one came to the same code."""
 
 
 @dataclass
@@ -94,6 +100,8 @@ class Worker:
         trial = message["trial"]
         try:
             outcome = action(message)
+        except Known:
+            return
         except Failure as failure:
             outcome = {"cause": failure.cause, "message": str(failure)}
         except MemoryError as error:
@@ -101,10 +109,12 @@ class Worker:
         self.channel.send(event="outcome", trial=trial, **outcome)
 
     def attempt(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Build a candidate, compare its result, and time it on this core."""
+        """Build a candidate, compare its result, and time it on this core; unless the same code was tried before."""
         task = self.task(message)
         start = time.perf_counter()
-        function = self.build(task, message)
+        lowered = self.lower(task, message)
+        self.ask(message["trial"], lowered.code)
+        function = self.compile(lowered)
         built = time.perf_counter()
         self.channel.send(event="phase", phase="run")
         self.check(task, function)
@@ -113,11 +123,24 @@ class Worker:
         spent = {"check": checked - built, "time": time.perf_counter() - checked}
         return {"screen": seconds, "verified": True, "build_seconds": built - start, "spent": spent}
 
+    def ask(self, trial: int, code: str) -> None:
+        """Ask the tuner whether to go on with what a candidate was lowered to.
+
+        Raises:
+            Known: no.
+        """
+        self.channel.send(event="lowered", trial=trial, code=code)
+        answer = self.channel.receive()
+        if answer is None:
+            raise SystemExit
+        if not answer["go"]:
+            raise Known
+
     def prepare(self, message: dict[str, Any]) -> dict[str, Any]:
         """Build a candidate for a race, and compare its result when it runs on all cores."""
         task = self.task(message)
         start = time.perf_counter()
-        function = self.build(task, message)
+        function = self.compile(self.lower(task, message))
         spent = time.perf_counter() - start
         self.channel.send(event="phase", phase="run")
         self.check(task, function)
@@ -141,21 +164,19 @@ class Worker:
         self.tasks.move_to_end(message["key"])
         return self.tasks[message["key"]]
 
-    def build(self, task: Loaded, message: dict[str, Any]) -> Any:
-        """Compile a candidate."""
-        from loopwright.autotune.measure.build import compile_candidate
-        from loopwright.sched.errors import LoopwrightError, ScheduleError
+    def lower(self, task: Loaded, message: dict[str, Any]) -> Any:
+        """Lower a candidate."""
+        from loopwright.autotune.measure import build
 
-        try:
-            return compile_candidate(task.work, message["schedule"], task.target)
-        except ScheduleError as error:
-            raise Failure("invalid", one_line(error)) from error
-        except LoopwrightError as error:
-            raise Failure("compile-error", one_line(error)) from error
-        except MemoryError:
-            raise
-        except Exception as error:  # whatever the compiler raises is this candidate's failure, not the run's
-            raise Failure("compile-error", f"{type(error).__name__}: {one_line(error)}") from error
+        with failures():
+            return build.lower_candidate(task.work, message["schedule"], task.target)
+
+    def compile(self, lowered: Any) -> Any:
+        """Compile what a candidate was lowered to."""
+        from loopwright.autotune.measure import build
+
+        with failures():
+            return build.compile_candidate(lowered)
 
     def check(self, task: Loaded, function: Any) -> None:
         """Run into poisoned outputs and compare: an element left unwritten, or wrong, fails the candidate."""
@@ -180,6 +201,23 @@ class Worker:
         wrong = task.judge.fault(outputs)
         if wrong is not None:
             raise Failure("wrong-result", wrong)
+
+
+@contextmanager
+def failures() -> Iterator[None]:
+    """Whatever lowering or the compiler raises is this candidate's failure, not the run's."""
+    from loopwright.sched.errors import LoopwrightError, ScheduleError
+
+    try:
+        yield
+    except ScheduleError as error:
+        raise Failure("invalid", one_line(error)) from error
+    except LoopwrightError as error:
+        raise Failure("compile-error", one_line(error)) from error
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise Failure("compile-error", f"{type(error).__name__}: {one_line(error)}") from error
 
 
 def one_line(error: BaseException) -> str:

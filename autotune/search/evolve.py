@@ -41,9 +41,7 @@ class EvolutionarySearch:
         options: settings.
     """
 
-    def __init__(
-        self, space: SearchSpace, seed: int = 0, options: EvolveOptions = EvolveOptions()
-    ) -> None:
+    def __init__(self, space: SearchSpace, seed: int = 0, options: EvolveOptions = EvolveOptions()) -> None:
         self.space = space
         self.memory = Memory(space)
         self.options = options
@@ -82,7 +80,9 @@ class EvolutionarySearch:
             for turn in range(self.options.mutations):
                 moved = self.space.neighbours(self._rng, children)
                 keep = self._rng.random(len(children)) < 0.5 if turn else np.zeros(len(children), bool)
-                children = [old if kept else new for old, new, kept in zip(children, moved, keep, strict=True)]
+                children = [
+                    old if kept else new for old, new, kept in zip(children, moved, keep, strict=True)
+                ]
             fresh = [point for point in dict.fromkeys(children) if point not in self.memory.seen]
             found.update(dict.fromkeys(point for point in fresh if point not in found))
         return list(found)[:count]

@@ -17,11 +17,9 @@ def main() -> None:
     """The usual worker, with a broken compiler."""
     real = build.compile_candidate
 
-    def broken(work: Any, schedule: str, target: Any) -> Any:
-        from loopwright.sched.scheduling.schedule import Schedule
-
-        tile = Schedule.from_json(work, schedule).chosen.get("fault")
-        function = real(work, schedule, target)
+    def broken(lowered: Any) -> Any:
+        tile = lowered.schedule.chosen.get("fault")
+        function = real(lowered)
         if tile == 2:
             raise RuntimeError("the compiler gave up\nand said more")
         if tile == 3:

@@ -16,6 +16,7 @@ from loopwright.autotune.measure.bench import Bench
 from loopwright.autotune.measure.channel import MARK, decode, encode
 from loopwright.autotune.measure.pool import Candidate
 from loopwright.autotune.measure.task import Outcome
+from loopwright.autotune.measure.twins import Twins
 from loopwright.autotune.session import drift
 from loopwright.autotune.verify import Judge, load_inputs, prepare
 from loopwright.sched.language.workload import Workload
@@ -129,6 +130,40 @@ def test_a_pool_tries_every_candidate(bench: Bench) -> None:
     assert sorted(outcome.trial for outcome in outcomes) == list(range(6))
     assert all(outcome.ok and outcome.verified for outcome in outcomes)
     assert all(outcome.screen and outcome.screen > 0 for outcome in outcomes)
+
+
+def test_the_same_code_is_measured_once(bench: Bench) -> None:
+    """However it was written: names and a split that changes nothing are not in the code."""
+    work = ops.matmul(M=20, N=24, K=18)
+    plain = work.schedule().vectorize("C.j", 8)
+    written = [plain, plain, plain.split("C.i", ("a", "b"), 20), work.schedule().vectorize("C.j", 4)]
+    outcomes: dict[int, Outcome] = {}
+    tried = [Candidate(n, schedule.to_json()) for n, schedule in enumerate(written)]
+    bench.pool.run(bench.task(work), tried, lambda outcome: outcomes.update({outcome.trial: outcome}))
+    assert sorted(outcomes) == [0, 1, 2, 3]
+    assert all(outcome.ok and outcome.verified for outcome in outcomes.values())
+    same = [outcomes[n] for n in range(3)]
+    assert len({outcome.code for outcome in same}) == 1 != outcomes[3].code
+    assert len({outcome.screen for outcome in same}) == 1
+    assert sum(bool(outcome.spent) for outcome in same) == 1
+    # And in a later batch.
+    again: list[Outcome] = []
+    bench.pool.run(bench.task(work), [Candidate(7, plain.to_json())], again.append)
+    assert (again[0].screen, again[0].spent) == (same[0].screen, {})
+
+
+def test_a_lost_worker_takes_no_code_along() -> None:
+    twins = Twins()
+    assert twins.claim("t", "c", 1)
+    assert not twins.claim("t", "c", 2)
+    twins.settle("t", "c", Outcome(1, cause="worker-lost", message="killed by SIGKILL from outside"))
+    assert twins.fate("t", "c", 2) is None
+    assert twins.claim("t", "c", 2)
+    twins.settle("t", "c", Outcome(2, cause="run-crash", message="killed by SIGFPE"))
+    fate = twins.fate("t", "c", 3)
+    assert fate is not None
+    assert (fate.trial, fate.cause) == (3, "run-crash")
+    assert twins.fate("other", "c", 3) is None
 
 
 def test_tasks_come_and_go(bench: Bench) -> None:

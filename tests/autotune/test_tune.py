@@ -140,6 +140,20 @@ def test_a_template_is_measured_whole_and_counts_for_itself(tmp_path: Path) -> N
     assert more.measured == 1
 
 
+def test_what_the_log_knows_of_a_code_is_not_measured_again(tmp_path: Path) -> None:
+    """Another template, which says the same in other words."""
+    log = tmp_path / "log.jsonl"
+
+    def halved(outer: str, inner: str) -> Schedule:
+        return work().schedule().split("C.i", (outer, inner), lw.knob("tile", [2, 4])).unroll(f"C.{inner}")
+
+    tune(work(), space=halved("a", "b"), trials=2, log=log)
+    first = {record.code: record.screen for record in TuningLog(log).records()}
+    result = tune(work(), space=halved("x", "y"), trials=2, log=log)
+    assert result.measured == 2
+    assert {record.code: record.screen for record in TuningLog(log).records()[2:]} == first
+
+
 def test_without_a_log_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = tune(work(), trials=3)
