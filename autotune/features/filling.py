@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from loopwright.autotune.features.program import NAMES, features
+from loopwright.autotune.features.program import NAMES, Structure, features
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.knobs import Derived, Knob, knobs_in
-from loopwright.sched.scheduling.nest import Nests
 
 if TYPE_CHECKING:
     from loopwright.autotune.space import Sketch
@@ -48,7 +47,7 @@ class Filling:
                 free.add(id(factor))
             structural |= {k.name for k in _other_knobs(directive, free)}
         self.structural = [n for n, name in enumerate(self.names) if name in structural]
-        self._nests: dict[tuple[int, ...], Nests | None] = {}
+        self._structures: dict[tuple[int, ...], Structure | None] = {}
 
     def rows(self, sketch: Sketch, choices: Array) -> Array:
         """Features of each row of choices; NaN where the directives refuse the values."""
@@ -58,23 +57,24 @@ class Filling:
         for number, kind in enumerate(kinds):
             positions = np.flatnonzero(which == number)
             members = choices[positions]
-            nests = self._structure(sketch, tuple(int(x) for x in kind), members)
-            if nests is not None:
+            structure = self._structure(sketch, tuple(int(x) for x in kind), members)
+            if structure is not None:
                 values = sketch.values(members)
-                rows[positions] = features(nests, self._arrays(values), self.target, len(positions))
+                rows[positions] = features(structure, self._arrays(values), self.target, len(positions))
         return rows
 
-    def _structure(self, sketch: Sketch, kind: tuple[int, ...], members: Array) -> Nests | None:
-        """The nests of one structure, from the first member that the directives accept."""
-        if kind not in self._nests:
-            self._nests[kind] = None
+    def _structure(self, sketch: Sketch, kind: tuple[int, ...], members: Array) -> Structure | None:
+        """One structure, from the first member that the directives accept."""
+        if kind not in self._structures:
+            self._structures[kind] = None
             for member in members[:8]:
                 try:
-                    self._nests[kind] = self.schedule.fill(sketch.chosen([int(x) for x in member])).nests
+                    filled = self.schedule.fill(sketch.chosen([int(x) for x in member]))
+                    self._structures[kind] = Structure.of(filled.nests)
                     break
                 except ScheduleError:
                     continue
-        return self._nests[kind]
+        return self._structures[kind]
 
     def _arrays(self, values: Mapping[str, Array]) -> dict[str, dict[str, Array]]:
         found: dict[str, dict[str, Array]] = {}

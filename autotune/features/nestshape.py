@@ -6,7 +6,7 @@ the nests, where every extent is an array over candidates instead of a number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,8 @@ from loopwright.sched.language.stage import Stage
 from loopwright.sched.scheduling.nest import Fuse, Split, StageNest
 
 Array = np.ndarray[Any, Any]
+# One number for all candidates, or an array with one for each. Plain numbers are much the faster to compute with.
+Size = Array | int | float
 LINE = 64  # bytes of a cache line
 
 
@@ -100,39 +102,39 @@ class NestShape:
         domain: axis name -> how much of the axis is computed.
     """
 
-    def __init__(self, nest: StageNest, factors: Mapping[str, Array], domain: Mapping[str, Array]) -> None:
+    def __init__(self, nest: StageNest, factors: Mapping[str, Size], domain: Mapping[str, Size]) -> None:
         self.nest = nest
         # Loops of all times, those that were split or fused since included, are told apart by ids.
-        self._sizes: dict[str, Array] = dict(domain)
+        self._sizes: dict[str, Size] = dict(domain)
         self._current = {name: name for name in domain}
         self._axes = {name: frozenset((name,)) for name in domain}
-        self._splits: dict[str, tuple[str, str, Array]] = {}
-        self._fused: dict[str, tuple[str, Array, bool]] = {}
+        self._splits: dict[str, tuple[str, str, Size]] = {}
+        self._fused: dict[str, tuple[str, Size, bool]] = {}
         for relation in nest.relations:
             if isinstance(relation, Split):
-                self._split(relation, factors.get(relation.outer, np.asarray(relation.factor)))
+                self._split(relation, factors.get(relation.outer, relation.factor))
             else:
                 self._fuse(relation)
         self.leaves = [loop.name for loop in nest.loops]
         self._leaf_ids = {self._current[name]: name for name in self.leaves}
         self.extent = {name: self._sizes[self._current[name]] for name in self.leaves}
         self.roots = {name: self._axes[self._current[name]] for name in self.leaves}
-        self._spans: dict[tuple[str, frozenset[str]], Array] = {}
-        self._touched: dict[tuple[int, frozenset[str]], Array] = {}
+        self._spans: dict[tuple[str, frozenset[str]], Size] = {}
+        self._touched: dict[tuple[int, frozenset[str]], Size] = {}
         self._moving: dict[int, frozenset[str]] = {}
 
-    def _new(self, name: str, size: Array, axes: frozenset[str]) -> str:
+    def _new(self, name: str, size: Size, axes: frozenset[str]) -> str:
         key = name
         while key in self._sizes:
             key += "'"
         self._sizes[key], self._axes[key], self._current[name] = size, axes, key
         return key
 
-    def _split(self, split: Split, factor: Array) -> None:
+    def _split(self, split: Split, factor: Size) -> None:
         parent = self._current[split.parent]
         size, axes = self._sizes[parent], self._axes[parent]
         outer = self._new(split.outer, -(-size // factor), axes)
-        inner = self._new(split.inner, np.minimum(factor, size), axes)
+        inner = self._new(split.inner, least(factor, size), axes)
         self._splits[parent] = (outer, inner, factor)
 
     def _fuse(self, fuse: Fuse) -> None:
@@ -148,7 +150,7 @@ class NestShape:
             self._moving[id(access)] = frozenset(name for name in self.leaves if self.roots[name] & axes)
         return self._moving[id(access)]
 
-    def span(self, axis: str, inside: frozenset[str]) -> Array:
+    def span(self, axis: str, inside: frozenset[str]) -> Size:
         """How many consecutive values an axis takes while the loops ``inside`` run."""
         own = frozenset(name for name in inside if axis in self.roots[name])
         found = self._spans.get((axis, own))
@@ -156,28 +158,28 @@ class NestShape:
             found = self._spans[axis, own] = self._span(axis, own)
         return found
 
-    def _span(self, key: str, inside: frozenset[str]) -> Array:
+    def _span(self, key: str, inside: frozenset[str]) -> Size:
         if key in self._splits:
             outer_key, inner_key, factor = self._splits[key]
             outer, inner = self._span(outer_key, inside), self._span(inner_key, inside)
-            return np.minimum((outer - 1) * factor + inner, self._sizes[key])
+            return least((outer - 1) * factor + inner, self._sizes[key])
         if key in self._fused:
             fused, length, is_outer = self._fused[key]
             whole = self._span(fused, inside)
-            return -(-whole // length) if is_outer else np.minimum(whole, length)
-        return self._sizes[key] if self._leaf_ids.get(key) in inside else np.asarray(1)
+            return -(-whole // length) if is_outer else least(whole, length)
+        return self._sizes[key] if self._leaf_ids.get(key) in inside else 1
 
-    def covered(self, access: Access, inside: frozenset[str]) -> list[Array]:
+    def covered(self, access: Access, inside: frozenset[str]) -> list[Size]:
         """For each dimension of a tensor, how much of it an access touches while the loops ``inside`` run."""
         sizes = []
         for dim, size in zip(access.dims, access.shape, strict=True):
-            total: Array = np.asarray(1)
+            total: Size = 1
             for axis, step in dim:
                 total = total + abs(step) * (self.span(axis.name, inside) - 1)
-            sizes.append(np.minimum(total, size))
+            sizes.append(least(total, size))
         return sizes
 
-    def touched(self, access: Access, inside: frozenset[str]) -> Array:
+    def touched(self, access: Access, inside: frozenset[str]) -> Size:
         """Bytes of cache that an access fills while the loops ``inside`` run: whole lines, unless the tensor is packed."""
         relevant = inside & self.moving(access)
         key = (id(access), relevant)
@@ -185,24 +187,50 @@ class NestShape:
             self._touched[key] = self._bytes(access, relevant)
         return self._touched[key]
 
-    def _bytes(self, access: Access, inside: frozenset[str]) -> Array:
+    def _bytes(self, access: Access, inside: frozenset[str]) -> Size:
         sizes = self.covered(access, inside)
         if not sizes:
-            return np.asarray(access.itemsize)
+            return access.itemsize
         *rest, last = sizes
         row = last * access.itemsize
         if not access.packed:
             # A piece of a row shares its lines with its neighbours; half a line more on average at unaligned ends.
-            row = np.where(last < access.shape[-1], np.maximum(row, LINE), row)
-        return _product([*rest, row])
+            whole = last >= access.shape[-1]
+            if isinstance(whole, bool):
+                row = row if whole else most(row, LINE)
+            else:
+                row = np.where(whole, row, np.maximum(row, LINE))
+        return product([*rest, row])
 
-    def product(self, names: Sequence[str]) -> Array:
+    def product(self, names: Sequence[str]) -> Size:
         """How often a body inside these loops runs."""
-        return _product([self.extent[name] for name in names])
+        return product([self.extent[name] for name in names])
 
 
-def _product(values: Sequence[Array]) -> Array:
-    total: Array = np.asarray(1.0)
+def product(values: Iterable[Size]) -> Size:
+    """The product of sizes, as a float: it may be larger than an integer of 64 bits."""
+    total: Size = 1.0
     for value in values:
         total = total * value
     return total
+
+
+def least(a: Size, b: Size) -> Size:
+    """The smaller one, for each candidate.
+
+    Example:
+        >>> least(3, 2), least(np.array([1, 5]), 2).tolist()
+        (2, [1, 2])
+    """
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        smaller: Array = np.minimum(a, b)
+        return smaller
+    return min(a, b)
+
+
+def most(a: Size, b: Size) -> Size:
+    """The larger one, for each candidate."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        larger: Array = np.maximum(a, b)
+        return larger
+    return max(a, b)

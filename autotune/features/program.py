@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
-from loopwright.autotune.features.nestshape import Access, Array, NestShape, access_of, write_of
+from loopwright.autotune.features.nestshape import (
+    Access,
+    Array,
+    NestShape,
+    Size,
+    access_of,
+    least,
+    most,
+    write_of,
+)
 from loopwright.autotune.features.stagecost import StageCost, stage_cost
 from loopwright.sched.language.expr import loads
+from loopwright.sched.language.extents import known
 from loopwright.sched.lowering.prepare import Definition, definitions
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.nest import Nests
 
 # Factors of splits, for each stage: outer loop -> array over candidates.
-Factors = Mapping[str, Mapping[str, Array]]
+Factors = Mapping[str, Mapping[str, Size]]
 
 NAMES = (
     "estimate", "compute", "fetch", "move1", "move2", "move3",
@@ -34,36 +45,60 @@ class Placed:
     definition: Definition
     accesses: list[Access]
     cost: StageCost
-    parallel: Array
+    parallel: Size
     inner: bool
 
 
-def place_all(nests: Nests, factors: Factors, target: Target) -> list[Placed]:
+@dataclass(frozen=True)
+class Structure:
+    """What all candidates have in common that differ only in the factors of splits: the nests, and what each stage accesses."""
+
+    nests: Nests
+    definitions: Mapping[str, Definition]
+    accesses: Mapping[str, list[Access]]
+
+    @classmethod
+    def of(cls, nests: Nests) -> Structure:
+        """Look at nests once, for all candidates of this structure."""
+        found = definitions(nests)
+        accesses = {
+            name: [
+                *(
+                    access_of(load, _is_packed(nests, load.tensor.name))
+                    for expr in definition.exprs
+                    for load in loads(expr)
+                ),
+                write_of(definition.stage),
+            ]
+            for name, definition in found.items()
+        }
+        return cls(nests, found, accesses)
+
+
+def place_all(structure: Structure, factors: Factors, target: Target) -> list[Placed]:
     """Every stage that has loops, consumers before producers, with its cost."""
-    found = definitions(nests)
+    stages, found = structure.nests.stages, structure.definitions
     placed: dict[str, Placed] = {}
-    for nest in reversed(list(nests.stages.values())):
+    for nest in reversed(list(stages.values())):
         if nest.name in found and nest.place.kind != "after":
-            _place(nest.name, nests, found, factors, placed, target)
-    for nest in nests.stages.values():
+            _place(nest.name, structure, factors, placed, target)
+    for nest in stages.values():
         if nest.name in found and nest.place.kind == "after":
-            _place(nest.name, nests, found, factors, placed, target)
+            _place(nest.name, structure, factors, placed, target)
     return list(placed.values())
 
 
 def _place(
-    name: str,
-    nests: Nests,
-    found: dict[str, Definition],
-    factors: Factors,
-    placed: dict[str, Placed],
-    target: Target,
+    name: str, structure: Structure, factors: Factors, placed: dict[str, Placed], target: Target
 ) -> None:
-    nest, definition = nests.stages[name], found[name]
-    domain = {axis.name: np.asarray(size) for axis, size in zip(definition.axes, definition.run, strict=True)}
-    domain |= {axis.name: np.asarray(axis.extent) for axis in definition.stage.reduce_axes}
-    runs: Array = np.asarray(1.0)
-    around: Array = np.asarray(1.0)
+    nests = structure.nests
+    nest, definition = nests.stages[name], structure.definitions[name]
+    domain: dict[str, Size] = {
+        axis.name: known(size) for axis, size in zip(definition.axes, definition.run, strict=True)
+    }
+    domain |= {axis.name: known(axis.extent) for axis in definition.stage.reduce_axes}
+    runs: Size = 1.0
+    around: Size = 1.0
     place = nests.place_of(name)
     host = placed.get(place.stage) if place.kind in ("at", "after") else None
     if host is not None:
@@ -75,16 +110,11 @@ def _place(
         domain |= {axis.name: size for axis, size in dims if axis is not None}
         runs = host.shape.product(names[:cut]) * host.cost.runs
         outer = [loop.name for loop in host.shape.nest.loops[:cut] if loop.kind == "parallel"]
-        around = host.shape.product(outer) if outer else host.parallel * 0 + 1
+        around = host.shape.product(outer) if outer else 1.0
     shape = NestShape(nest, factors.get(name, {}), domain)
-    accesses = [
-        access_of(load, _is_packed(nests, load.tensor.name)) for e in definition.exprs for load in loads(e)
-    ]
-    accesses.append(write_of(definition.stage))
+    accesses = structure.accesses[name]
     cost = stage_cost(shape, definition, accesses, runs, target)
-    placed[name] = Placed(
-        shape, definition, accesses, cost, np.maximum(cost.parallel, around), host is not None
-    )
+    placed[name] = Placed(shape, definition, accesses, cost, most(cost.parallel, around), host is not None)
 
 
 def _is_packed(nests: Nests, tensor: str) -> bool:
@@ -92,68 +122,68 @@ def _is_packed(nests: Nests, tensor: str) -> bool:
     return nest is not None and (nest.layout is not None or nest.place.kind == "at")
 
 
-def _region(host: Placed, name: str, inside: frozenset[str], produced: bool) -> list[Array]:
+def _region(host: Placed, name: str, inside: frozenset[str], produced: bool) -> list[Size]:
     """How much of each axis of stage ``name`` is computed inside a loop of its host."""
     if produced:
         return host.shape.covered(host.accesses[-1], inside)
-    sizes: list[Array] | None = None
+    sizes: list[Size] | None = None
     for access in host.accesses[:-1]:
         if access.tensor == name:
             more = host.shape.covered(access, inside)
-            sizes = more if sizes is None else [np.maximum(a, b) for a, b in zip(sizes, more, strict=True)]
+            sizes = more if sizes is None else [most(a, b) for a, b in zip(sizes, more, strict=True)]
     return sizes or []
 
 
-def features(nests: Nests, factors: Factors, target: Target, count: int) -> Array:
-    """A row of :data:`NAMES` for each of ``count`` candidates that share the structure of ``nests``.
+def features(structure: Structure, factors: Factors, target: Target, count: int) -> Array:
+    """A row of :data:`NAMES` for each of ``count`` candidates of one structure.
 
     ``estimate`` is log2 of the cycles a simple machine model expects; it ranks candidates before anything is measured.
     """
-    stages = place_all(nests, factors, target)
+    stages = place_all(structure, factors, target)
     main = max(stages, key=lambda p: float(np.median(p.cost.points * p.cost.runs * np.ones(count))))
     sides = [p for p in stages if p is not main]
     times = {id(p): _time(p, target) for p in stages}
-    total = sum((t[0] for t in times.values()), np.asarray(0.0))
+    total = sum(t[0] for t in times.values())
     c, own = main.cost, times[id(main)]
     work = c.operations * c.runs
     loops = main.shape.nest.loops
     spatial = [main.shape.extent[loop.name] for loop in loops if not loop.reduce][:3]
-    spatial += [np.asarray(1)] * (3 - len(spatial))
+    spatial += [1] * (3 - len(spatial))
     reducing = [main.shape.extent[loop.name] for loop in loops if loop.reduce]
-    side_points = sum((p.cost.points * p.cost.runs for p in sides), np.asarray(0.0))
+    side_points = sum(p.cost.points * p.cost.runs for p in sides)
     columns = [
         _log(total), _log(own[1]), _log(own[2]), _log(own[3]), _log(own[4]), _log(own[5]),
         _log(c.lanes), c.vectors, c.chains, c.chains / target.registers, _log(c.unrolled),
         c.fetches * c.runs / work, _log(c.tile_bytes), c.tile_bytes / target.l1,
         *(_log(t * c.runs / work) for t in c.traffic),
         c.waste, c.gathers, _log(main.parallel), imbalance(main.parallel, target.cores),
-        *(_log(e) for e in spatial), _log(reducing[-1] if reducing else np.asarray(1)),
-        np.asarray(len(stages)), np.asarray(sum(p.inner for p in stages)),
+        *(_log(e) for e in spatial), _log(reducing[-1] if reducing else 1),
+        len(stages), sum(p.inner for p in stages),
         _log(side_points + 1), _least([p.cost.lanes for p in sides]),
-        np.asarray(sum(1 for p in sides if np.all(p.parallel <= 1))),
-        _log(sum((times[id(p)][0] for p in sides), np.asarray(0.0)) / total + 1e-6),
+        sum(1 for p in sides if np.all(p.parallel <= 1)),
+        _log(sum(times[id(p)][0] for p in sides) / total + 1e-6),
     ]  # fmt: skip
     return np.stack([np.broadcast_to(np.asarray(column, np.float32), (count,)) for column in columns], axis=1)
 
 
-def imbalance(parallel: Array, cores: int) -> Array:
+def imbalance(parallel: Size, cores: int) -> Size:
     """How much longer ``parallel`` equal pieces take on ``cores`` cores than if they could be shared out evenly.
 
     Example:
         >>> imbalance(np.array([1, 2, 3, 8]), 2).tolist()
         [2.0, 1.0, 1.3333333333333333, 1.0]
     """
-    pieces = np.maximum(parallel, 1)
+    pieces = most(parallel, 1)
     return -(-pieces // cores) * cores / pieces
 
 
-def _time(placed: Placed, target: Target) -> tuple[Array, ...]:
+def _time(placed: Placed, target: Target) -> tuple[Size, ...]:
     """Cycles of a stage on all cores: in all; arithmetic; loads; bytes into L1, L2, L3."""
     c = placed.cost
     reduces = bool(placed.definition.stage.reduce_axes)
     # Two additions can start in each cycle and each takes four: fewer than eight in flight leave units idle.
-    busy = np.minimum(c.chains / 8.0, 1.0) if reduces else np.asarray(1.0)
-    spilled = np.maximum(c.chains - (target.registers - 3), 0) * 0.25 if reduces else np.asarray(0.0)
+    busy = np.minimum(c.chains / 8.0, 1.0) if reduces else 1.0
+    spilled = np.maximum(c.chains - (target.registers - 3), 0) * 0.25 if reduces else 0.0
     compute = c.operations * c.runs / 2.0 / np.maximum(busy, 1e-3) * (1.0 + spilled)
     fetch = (c.fetches + c.stores) * c.runs / 2.0
     moves = [t * c.runs / rate for t, rate in zip(c.traffic, (32.0, 12.0, 4.0), strict=True)]
@@ -164,12 +194,9 @@ def _time(placed: Placed, target: Target) -> tuple[Array, ...]:
     return cycles * share, compute, fetch, *moves
 
 
-def _log(value: Array) -> Array:
+def _log(value: Size) -> Array:
     return np.log2(np.maximum(np.asarray(value, float), 1e-9))
 
 
-def _least(values: list[Array]) -> Array:
-    least: Array = np.asarray(0.0)
-    for nth, value in enumerate(values):
-        least = value if nth == 0 else np.minimum(least, value)
-    return least
+def _least(values: list[Size]) -> Size:
+    return reduce(least, values) if values else 0.0

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loopwright.autotune.features.nestshape import Access, Array, NestShape, _product
+from loopwright.autotune.features.nestshape import Access, Array, NestShape, Size, product
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Axis, Call
 from loopwright.sched.language.expr import walk as walk_expr
+from loopwright.sched.language.extents import known
 from loopwright.sched.lowering.prepare import Definition
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.nest import Loop
@@ -17,7 +18,7 @@ from loopwright.sched.scheduling.nest import Loop
 
 @dataclass
 class StageCost:
-    """Arrays over candidates. ``runs``: how often the stage is started; other counts are totals of one start.
+    """Sizes over candidates. ``runs``: how often the stage is started; other counts are totals of one start.
 
     Attributes:
         points: iterations of the innermost body.
@@ -34,31 +35,31 @@ class StageCost:
         gathers: share of the fetches that take a vector lane by lane.
     """
 
-    runs: Array
-    points: Array
-    lanes: Array
-    vectors: Array
-    chains: Array
-    unrolled: Array
-    operations: Array
-    fetches: Array
-    tile_bytes: Array
-    traffic: tuple[Array, Array, Array]
-    parallel: Array
-    waste: Array
-    gathers: Array
-    stores: Array
+    runs: Size
+    points: Size
+    lanes: Size
+    vectors: Size
+    chains: Size
+    unrolled: Size
+    operations: Size
+    fetches: Size
+    tile_bytes: Size
+    traffic: tuple[Size, Size, Size]
+    parallel: Size
+    waste: Size
+    gathers: Size
+    stores: Size
 
 
 def stage_cost(
-    shape: NestShape, definition: Definition, accesses: list[Access], runs: Array, target: Target
+    shape: NestShape, definition: Definition, accesses: list[Access], runs: Size, target: Target
 ) -> StageCost:
     """Work out the cost of a stage from its loops."""
     nest = shape.nest
     native = max(1, target.vector_bytes // dtypes.itemsize(_widest(definition)))
     vector = next((loop.name for loop in nest.loops if loop.kind == "vectorize"), None)
-    lanes = shape.extent[vector] if vector else np.asarray(1)
-    vectors = -(-lanes // native) if vector else np.asarray(1)
+    lanes = shape.extent[vector] if vector else 1
+    vectors = -(-lanes // native) if vector else 1
     first = _accumulating_from(nest.loops)
     tile = [loop.name for loop in nest.loops[first:] if not loop.reduce and loop.name != vector]
     vector_inside = vector is not None and vector in shape.leaves[first:]
@@ -70,8 +71,8 @@ def stage_cost(
     inner = frozenset(shape.leaves[first:]) if first < len(nest.loops) else frozenset(shape.leaves[-1:])
     reducing = [loop.name for loop in nest.loops if loop.reduce]
     steps = shape.product([loop.name for loop in nest.loops[first:] if loop.reduce])
-    fetches: Array = np.asarray(0.0)
-    gathers: Array = np.asarray(0.0)
+    fetches: Size = 0.0
+    gathers: Size = 0.0
     for access in accesses:
         if access.write:
             continue
@@ -81,7 +82,7 @@ def stage_cost(
         [loop.name for loop in nest.loops[:first] if loop.name != vector or vector_inside]
     )
     total = outside * steps
-    needed = _product([np.asarray(float(axis.extent)) for axis in definition.stage.axes]) * 1.0
+    needed = product(known(axis.extent) for axis in definition.stage.axes)
     computed = shape.product([n for n in shape.leaves if n not in reducing])
     return StageCost(
         runs=runs,
@@ -92,7 +93,7 @@ def stage_cost(
         unrolled=shape.product([loop.name for loop in nest.loops if loop.kind == "unroll"]) * vectors,
         operations=operations,
         fetches=total * fetches,
-        tile_bytes=_sum([shape.touched(access, inner) for access in accesses]),
+        tile_bytes=sum(shape.touched(access, inner) for access in accesses),
         traffic=_traffic(shape, accesses, target),
         parallel=shape.product([loop.name for loop in nest.loops if loop.kind == "parallel"]),
         waste=np.maximum(computed / np.maximum(needed, 1.0), 1.0)
@@ -133,47 +134,45 @@ def _axis_of(shape: NestShape, loop: str) -> list[Axis]:
 
 
 def _fetches(
-    shape: NestShape, access: Access, tile: list[str], vector: str | None, lanes: Array, vectors: Array
-) -> tuple[Array, Array]:
+    shape: NestShape, access: Access, tile: list[str], vector: str | None, lanes: Size, vectors: Size
+) -> tuple[Size, Size]:
     """Vector loads of one access in one step of the reduction over the register tile; and how many are lane by lane."""
-    count: Array = np.asarray(1.0)
+    count: Size = 1.0
     for name in tile:
         if name in shape.moving(access):
             count = count * shape.extent[name]
     if vector is None or vector not in shape.moving(access):
-        return count, np.asarray(0.0)
+        return count, 0.0
     if access.packed or any(access.stride_one(axis) for axis in _axis_of(shape, vector)):
-        return count * vectors, np.asarray(0.0)
+        return count * vectors, 0.0
     return count * lanes, count * lanes
 
 
-def _traffic(shape: NestShape, accesses: list[Access], target: Target) -> tuple[Array, Array, Array]:
+def _traffic(shape: NestShape, accesses: list[Access], target: Target) -> tuple[Size, Size, Size]:
     """Bytes that must come into each cache while the whole nest runs once.
 
     From the inside out: while the working set of the loops so far fits, data comes once; beyond that, every iteration of a
     loop brings its data anew, unless the loop does not move the access and what it keeps still fits.
     """
-    leaves = shape.leaves
+    leaves = [name for name in shape.leaves if not _once(shape.extent[name])]
     sets = [
         [shape.touched(access, frozenset(leaves[level:])) for access in accesses]
         for level in range(len(leaves) + 1)
     ]
-    sums = [_sum(parts) for parts in sets]
-    results = []
-    for capacity in (target.l1, target.l2, target.l3):
-        moved = list(sets[len(leaves)])
-        for level in range(len(leaves) - 1, -1, -1):
-            fits, kept = sums[level] <= capacity, sums[level + 1] <= capacity
-            extent = shape.extent[leaves[level]]
-            for nth, access in enumerate(accesses):
-                again = extent if leaves[level] in shape.moving(access) else np.where(kept, 1, extent)
-                moved[nth] = np.where(fits, sets[level][nth], moved[nth] * again)
-        results.append(_sum(moved))
-    return results[0], results[1], results[2]
+    # All caches at once: a row for each.
+    capacities = np.array([[target.l1], [target.l2], [target.l3]], float)
+    fits: list[Array] = [sum(parts) <= capacities for parts in sets]
+    moved: list[Size] = list(sets[len(leaves)])
+    for level in range(len(leaves) - 1, -1, -1):
+        extent = shape.extent[leaves[level]]
+        kept = np.where(fits[level + 1], 1, extent)
+        for nth, access in enumerate(accesses):
+            again = extent if leaves[level] in shape.moving(access) else kept
+            moved[nth] = np.where(fits[level], sets[level][nth], moved[nth] * again)
+    first, second, third = np.broadcast_to(np.asarray(sum(moved), float), (3, *np.shape(sum(moved))[1:]))
+    return first, second, third
 
 
-def _sum(values: list[Array]) -> Array:
-    total: Array = np.asarray(0.0)
-    for value in values:
-        total = total + value
-    return total
+def _once(extent: Size) -> bool:
+    """Whether a loop has one iteration, whatever the candidate."""
+    return isinstance(extent, int) and extent == 1

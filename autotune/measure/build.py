@@ -17,6 +17,6 @@ def lower_candidate(work: Workload, schedule: str, target: Target) -> Lowered:
     return lower_schedule(Schedule.from_json(work, schedule), target)
 
 
-def compile_candidate(lowered: Lowered) -> Any:
+def compile_candidate(lowered: Lowered, quick: bool) -> Any:
     """The compiled function of a candidate: takes inputs, then outputs, and checks nothing."""
-    return compile_lowered(lowered, checks=False).function
+    return compile_lowered(lowered, checks=False, quick=quick).function

@@ -5,6 +5,7 @@ It never imports the user's code, and it prints nothing: standard output carries
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 import time
@@ -81,6 +82,8 @@ class Worker:
         """Answer messages until the tuner is gone."""
         import loopwright.autotune.measure.build  # noqa: F401  (the compiler, imported before the clock runs)
 
+        gc.collect()
+        gc.freeze()  # what was imported stays: no collection need look at it again
         self.channel.send(event="ready")
         while (message := self.channel.receive()) is not None:
             operation = message["op"]
@@ -114,7 +117,7 @@ class Worker:
         start = time.perf_counter()
         lowered = self.lower(task, message)
         self.ask(message["trial"], lowered.code)
-        function = self.compile(lowered)
+        function = self.compile(lowered, quick=True)
         built = time.perf_counter()
         self.channel.send(event="phase", phase="run")
         self.check(task, function)
@@ -140,7 +143,7 @@ class Worker:
         """Build a candidate for a race, and compare its result when it runs on all cores."""
         task = self.task(message)
         start = time.perf_counter()
-        function = self.compile(self.lower(task, message))
+        function = self.compile(self.lower(task, message), quick=False)
         spent = time.perf_counter() - start
         self.channel.send(event="phase", phase="run")
         self.check(task, function)
@@ -171,12 +174,12 @@ class Worker:
         with failures():
             return build.lower_candidate(task.work, message["schedule"], task.target)
 
-    def compile(self, lowered: Any) -> Any:
-        """Compile what a candidate was lowered to."""
+    def compile(self, lowered: Any, quick: bool) -> Any:
+        """Compile what a candidate was lowered to; quickly to be screened, as it will be deployed for a race."""
         from loopwright.autotune.measure import build
 
         with failures():
-            return build.compile_candidate(lowered)
+            return build.compile_candidate(lowered, quick)
 
     def check(self, task: Loaded, function: Any) -> None:
         """Run into poisoned outputs and compare: an element left unwritten, or wrong, fails the candidate."""

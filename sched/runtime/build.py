@@ -108,9 +108,16 @@ def build_schedule(
 
 
 def compile_lowered(
-    lowered: Lowered, *, work: Workload | None = None, checks: bool = True, provenance: Any = None
+    lowered: Lowered,
+    *,
+    work: Workload | None = None,
+    checks: bool = True,
+    quick: bool = False,
+    provenance: Any = None,
 ) -> Kernel:
     """Compile what :func:`lower_schedule` gave; the arguments are those of :func:`build_schedule`.
+
+    ``quick``: in less time, to code that may be a few percent slower.
 
     Raises:
         BuildError: TVM or LLVM refused, or a C function is missing.
@@ -120,6 +127,8 @@ def compile_lowered(
     for nests in schedule.nests.versions():
         check_implementations(nests)
     signature = signature_of(work or schedule.work, lowered.program)
-    kernel = compile_function(lowered.func, signature, lowered.target, checks=checks, provenance=provenance)
+    kernel = compile_function(
+        lowered.func, signature, lowered.target, checks=checks, quick=quick, provenance=provenance
+    )
     kernel.schedule = schedule
     return kernel

@@ -19,7 +19,9 @@ _LAUNCHER = "TVMBackendParallelLaunch"
 POOL = "pool"
 
 
-def compile_module(func: Any, signature: Signature, target: Target, checks: bool) -> tuple[Any, Any, bool]:
+def compile_module(
+    func: Any, signature: Signature, target: Target, checks: bool, quick: bool = False
+) -> tuple[Any, Any, bool]:
     """Compile; return TVM's module, the function before its entry was wrapped around it, and whether it has parallel loops.
 
     Raises:
@@ -29,7 +31,7 @@ def compile_module(func: Any, signature: Signature, target: Target, checks: bool
     import tvm
 
     _check_params(func, signature)
-    tvm_target = target.to_tvm()
+    tvm_target = target.to_tvm(quick)
     try:
         module = tvm.IRModule({ENTRY: func.with_attr("global_symbol", ENTRY)})
         module = _passes(tvm_target)(module)

@@ -200,6 +200,7 @@ def compile_function(
     target: Target,
     *,
     checks: bool = True,
+    quick: bool = False,
     provenance: Any = None,
 ) -> Kernel:
     """Compile a TensorIR PrimFunc.
@@ -210,6 +211,7 @@ def compile_function(
         target: what to compile for.
         checks: compile the argument checks. Without them compilation is faster; every call is checked in Python, at
             some 20 us, unless it goes to ``kernel.function`` directly.
+        quick: compile in less time, to code that may be a few percent slower.
         provenance: a plain value to keep with the kernel and in its library.
 
     Raises:
@@ -219,7 +221,7 @@ def compile_function(
     from loopwright.sched.runtime.compile import compile_module
 
     threads.configure(host_facts().cores)
-    module, lowered_func, parallel = compile_module(func, signature, target, checks)
+    module, lowered_func, parallel = compile_module(func, signature, target, checks, quick)
     missing = target.missing_on(host_facts())
     function = _refuse(signature, missing) if missing else _ready(module, parallel)
     return Kernel(

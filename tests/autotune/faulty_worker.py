@@ -17,9 +17,9 @@ def main() -> None:
     """The usual worker, with a broken compiler."""
     real = build.compile_candidate
 
-    def broken(lowered: Any) -> Any:
+    def broken(lowered: Any, quick: bool) -> Any:
         tile = lowered.schedule.chosen.get("fault")
-        function = real(lowered)
+        function = real(lowered, quick)
         if tile == 2:
             raise RuntimeError("the compiler gave up\nand said more")
         if tile == 3:

@@ -6,7 +6,7 @@ import numpy as np
 
 from loopwright import ops
 from loopwright.autotune.features.nestshape import NestShape, access_of
-from loopwright.autotune.features.program import NAMES, features
+from loopwright.autotune.features.program import NAMES, Structure, features
 from loopwright.autotune.space import SearchSpace, Sketch
 from loopwright.sched.language.expr import loads
 from loopwright.sched.scheduling.knobs import knob
@@ -51,7 +51,7 @@ def test_a_row_is_what_the_filled_schedule_gives() -> None:
     for point in space.sample(np.random.default_rng(4), 12):
         schedule = space.schedule(point)
         assert schedule is not None
-        row = features(schedule.nests, {}, AVX2, 1)[0]
+        row = features(Structure.of(schedule.nests), {}, AVX2, 1)[0]
         np.testing.assert_allclose(space.rows([point])[0, : len(NAMES)], row, rtol=1e-4)
 
 
