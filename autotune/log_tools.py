@@ -1,4 +1,4 @@
-"""What the command line does with logs: merge, best, show, check."""
+"""What the command line does with logs: merge, best, prune, show, check."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Group: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class Written:
-    """What ``merge`` or ``best`` wrote: how many records, how many they dropped, and the lines they could not use."""
+    """What ``merge``, ``best`` or ``prune`` wrote: how many records, how many they dropped, and the lines they could not use."""
 
     path: Path
     records: int
@@ -174,6 +174,47 @@ def best(paths: Sequence[PathLike], out: PathLike) -> Written:
     with replaced(out) as chunks:
         chunks += (entry.raw + b"\n" for entry in winners.values())
     return Written(out, len(winners), total - len(winners), tuple(problems))
+
+
+def prune(paths: Sequence[PathLike], out: PathLike, keep: int) -> Written:
+    """Write the ``keep`` best records of each workload and target: less to carry about, and still enough to go on tuning from.
+
+    Best are verified records with the least ``seconds``, then good ones with the least ``screen``; failures are left out. The
+    order of the log stays.
+
+    Errors:
+        LogError: as for :func:`best`, or ``keep`` is less than 1.
+    """
+    if isinstance(keep, bool) or not isinstance(keep, int) or keep < 1:
+        raise LogError(f"prune keeps at least 1 record of each workload, not {keep!r}")
+    out = Path(out)
+    _require_paths(paths)
+    if _among(out, paths):
+        raise LogError(f"{out} is read and would lose its other records; name another file for those to keep")
+    _refuse_foreign(out)
+    groups: dict[_Group, list[tuple[Entry, int]]] = {}
+    total, problems = 0, list[Problem]()
+    for snapshot in map(read_log, paths):
+        found = False
+        for entry in snapshot.entries():
+            found = True
+            groups.setdefault(_group(entry.record), []).append((entry, total))
+            total += 1
+        _require_log(snapshot, found)
+        problems += snapshot.problems
+    kept: dict[int, bytes] = {}
+    for group in groups.values():
+        good = sorted((item for item in group if item[0].record.ok), key=lambda item: _merit(item[0].record))
+        kept.update((number, entry.raw) for entry, number in good[:keep])
+    with replaced(out) as chunks:
+        chunks += (kept[number] + b"\n" for number in sorted(kept))
+    return Written(out, len(kept), total - len(kept), tuple(problems))
+
+
+def _merit(record: Record) -> tuple[bool, float]:
+    """The less, the better."""
+    final = record.verified and record.seconds is not None
+    return not final, (record.seconds if final else record.screen) or float("inf")
 
 
 def _kept_lines(snapshot: Snapshot) -> Iterable[bytes]:

@@ -83,6 +83,55 @@ def merge(files: tuple[Path, ...], out: Path, overwrite: bool) -> None:
     _say(log_tools.merge(files, out, overwrite=overwrite), "were there twice")
 
 
+@log.command(short_help="Keep the best records of each workload.")
+@_FILES
+@_OUT
+@click.option(
+    "--keep",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    help="How many records of each workload and target.",
+)
+def prune(files: tuple[Path, ...], out: Path, keep: int) -> None:
+    """Keep the N best records of each workload and target: a smaller log that tuning can still go on from."""
+    from loopwright.autotune import log_tools
+
+    _say(log_tools.prune(files, out, keep), f"failed, or are not among the best {keep} of their workload")
+
+
+@log.command(short_help="Count a log's trials, and sum up its failures.")
+@click.argument("file", type=click.Path(path_type=Path))
+def stats(file: Path) -> None:
+    """Count what FILE holds: trials, the time they took, devices, versions, and what failed, by cause."""
+    from loopwright.autotune.log_stats import stats as count_up
+    from loopwright.cli.tables import duration
+
+    found = count_up(file)
+    rows = [
+        ["size", f"{found.size:,} bytes"],
+        ["trials", f"{count(found.records, 'record')} of {count(found.workloads, 'workload')}"],
+        ["ran", f"{found.ok}, of these {found.verified} verified, {found.finals} timed on all cores"],
+        ["same code again", f"{found.twins}, which were not measured again"],
+    ]
+    if found.first is not None and found.last is not None:
+        rate = f", {found.rate:.1f} trials a second" if found.rate else ""
+        rows += [
+            ["from, to", f"{found.first:%Y-%m-%d %H:%M:%S %Z}, {found.last:%Y-%m-%d %H:%M:%S %Z}"],
+            ["at work", f"{duration(found.busy.total_seconds())}{rate}"],
+        ]
+    rows += [["device", f"{name} ({number})"] for name, number in found.devices.most_common()]
+    rows += [["versions", f"{name} ({number})"] for name, number in found.versions.most_common()]
+    click.echo(table(["", ""], rows, left=[""]).lstrip("\n"))
+    for cause, failure in sorted(found.failures.items(), key=lambda item: -item[1].count):
+        most = failure.workloads.most_common(1)[0]
+        click.echo(f"{count(failure.count, cause, cause)}: most of {most[0]} ({most[1]})")
+        if failure.message:
+            click.echo(f"  last: {failure.message}")
+    _warn(found.problems)
+
+
 def _say(written: Written, why_dropped: str) -> None:
     dropped = f"; {count(written.dropped, 'record')} left out, which {why_dropped}" if written.dropped else ""
     click.echo(f"wrote {count(written.records, 'record')} to {written.path}{dropped}")

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from loopwright.autotune.log import TuningLog
-from loopwright.autotune.log_tools import best, merge, show
+from loopwright.autotune.log_stats import stats
+from loopwright.autotune.log_tools import best, merge, prune, show
 from loopwright.sched.errors import LogError
 from tests.autotune.logs import CPU, KEY, WRITER, failed, finish, make, run, trials
 
@@ -79,6 +80,59 @@ def test_best_keeps_one_record_for_each_workload_and_target(tmp_path: Path) -> N
         best([], out.path)
     assert foreign.read_text() == "x = 1\n"
     assert trials(out) == [1, 3]
+
+
+def test_prune_keeps_the_best_few_in_order(tmp_path: Path) -> None:
+    a, out = TuningLog(tmp_path / "a.jsonl"), TuningLog(tmp_path / "small.jsonl")
+    for record in (
+        make(0, seconds=3.0, screen=1.0),
+        make(1, seconds=1.0, screen=9.0),
+        make(2, seconds=None, screen=0.5),
+        failed(3),
+        make(4, seconds=2.0, verified=False, screen=0.1),
+        make(5, seconds=2.0, extra={"note": "kept"}),
+        make(6, workload=KEY[::-1]),
+    ):
+        a.append(record)
+    written = prune([a.path], out.path, keep=3)
+    assert trials(out) == [0, 1, 5, 6]
+    assert out.records()[2].extra == {"note": "kept"}
+    assert (written.records, written.dropped) == (4, 3)
+    prune([a.path], out.path, keep=5)
+    assert trials(out) == [0, 1, 2, 4, 5, 6]
+    with pytest.raises(LogError, match="at least 1 record"):
+        prune([a.path], out.path, keep=0)
+    with pytest.raises(LogError, match="lose its other records"):
+        prune([out.path], out.path, keep=1)
+
+
+def test_stats_count(log: TuningLog) -> None:
+    def at(moment: str) -> str:
+        return f"2026-01-02T{moment}+00:00"
+
+    for record in (
+        make(0, time=at("10:00:00"), code="a", device="one", versions={"tvm": "1"}),
+        make(1, time=at("10:00:02"), code="b", seconds=None, screen=1.0, device="one"),
+        failed(2, time=at("10:00:04"), message="it hung"),
+        failed(3, time=at("12:00:00"), message=None, workload=KEY[::-1]),
+        make(4, time=at("12:00:06"), code="a", verified=False),
+        make(5, time="yesterday"),
+    ):
+        log.append(record)
+    with log.path.open("ab") as file:
+        file.write(b"junk\n")
+    found = stats(log.path)
+    assert (found.records, found.workloads, found.ok, found.verified, found.finals) == (6, 2, 4, 3, 3)
+    assert found.twins == 1
+    assert found.busy.total_seconds() == 10
+    assert found.rate == 0.6
+    assert found.devices == {"one": 2, "not said": 4}
+    assert found.versions == {"tvm 1": 1, "not said": 5}
+    (failure,) = found.failures.values()
+    assert (failure.count, failure.message) == (2, "it hung")
+    assert [problem.line for problem in found.problems] == [7]
+    with pytest.raises(LogError, match="no tuning log"):
+        stats(log.path.with_name("nothing.jsonl"))
 
 
 def test_show_sums_up(log: TuningLog) -> None:

@@ -157,7 +157,7 @@ def test_a_foreign_file_is_no_log(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert foreign.read_text() == "dear diary\n"
 
 
-def test_log_show_best_merge_and_check(capsys: pytest.CaptureFixture[str], tmp_path: Path, log: Path) -> None:
+def test_log_show_best_merge_check_and_prune(capsys: pytest.CaptureFixture[str], tmp_path: Path, log: Path) -> None:
     text = says(capsys, "log", "show", log)
     assert "2 records of 1 workload" in text
     assert re.search(r"f\(\) +cpu +2 +1 +1 ms +1 run-timeout", text)
@@ -166,6 +166,17 @@ def test_log_show_best_merge_and_check(capsys: pytest.CaptureFixture[str], tmp_p
     both = tmp_path / "both.jsonl"
     assert "wrote 2 records" in says(capsys, "log", "merge", log, best, "-o", both)
     assert "2 good records, 0 bad lines" in says(capsys, "log", "check", both)
+    small = tmp_path / "small.jsonl"
+    said = says(capsys, "log", "prune", log, "--keep", "1", "-o", small)
+    assert "wrote 1 record" in said
+    assert "1 record left out, which failed, or are not among the best 1 of their workload" in said
+
+
+def test_log_stats(capsys: pytest.CaptureFixture[str], log: Path) -> None:
+    text = says(capsys, "log", "stats", log)
+    assert re.search(r"trials +2 records of 1 workload", text)
+    assert re.search(r"ran +1, of these 1 verified, 1 timed on all cores", text)
+    assert "1 run-timeout: most of f() (1)" in text
 
 
 def test_bad_lines_are_reported_and_kept_out(
