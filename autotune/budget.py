@@ -14,15 +14,21 @@ CLOSING = 0.2
 
 @dataclass(frozen=True)
 class Budget:
-    """How long to go on: a number of trials, a moment of the monotonic clock, or both."""
+    """How long to go on: a number of trials, a moment of the monotonic clock, both, or until trials no longer gain.
+
+    ``patience``: the most trials in a row that need not improve anything; None for any number.
+    """
 
     trials: int | None
     until: float | None
     start: float
+    patience: int | None = None
 
-    def next_batch(self, done: int, batches: int, cores: int) -> int:
-        """The size of the next batch; 0 at the end."""
+    def next_batch(self, done: int, batches: int, cores: int, stale: int = 0) -> int:
+        """The size of the next batch, when the last ``stale`` trials have improved nothing; 0 at the end."""
         if self.until is not None and time.monotonic() >= self.until:
+            return 0
+        if self.patience is not None and stale >= self.patience:
             return 0
         size = FIRST_BATCH if batches == 0 else BATCH
         if self.trials is None:

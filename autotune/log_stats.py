@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 from loopwright.autotune.log_read import Problem, read_log
@@ -95,7 +96,7 @@ def stats(path: PathLike) -> Stats:
     times.sort()
     if times:
         found.first, found.last = times[0], times[-1]
-        gaps = (later - sooner for sooner, later in zip(times, times[1:], strict=False))
+        gaps = (later - sooner for sooner, later in pairwise(times))
         found.busy = sum((gap for gap in gaps if gap <= PAUSE), timedelta())
     return found
 
@@ -106,7 +107,9 @@ def _count(found: Stats, record: Record) -> None:
     found.verified += record.verified
     found.finals += record.seconds is not None
     found.devices[record.device or "not said"] += 1
-    found.versions[", ".join(f"{name} {version}" for name, version in record.versions.items()) or "not said"] += 1
+    found.versions[
+        ", ".join(f"{name} {version}" for name, version in record.versions.items()) or "not said"
+    ] += 1
     if not record.ok:
         found.failures.setdefault(record.cause or "unknown", Failure()).add(record)
 

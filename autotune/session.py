@@ -7,8 +7,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from loopwright.autotune.contender import Contender, Race
 from loopwright.autotune.events import Improved, Planned, Progress, Tried
 from loopwright.autotune.log import Record, TuningLog, timestamp
 from loopwright.autotune.measure.finals import Finals
@@ -29,42 +30,10 @@ REACH = 1.2
 FINALISTS = 4
 # A candidate this many times slower than the best so far is timed only once.
 CUT = 2.0
+# What counts as an improvement for those who wait for one.
+GAIN = 0.01
 # A machine that runs the best so far this much faster or slower than before is another machine: nothing is carried over.
 DRIFT = 1.5
-
-
-@dataclass
-class Contender:
-    """A candidate of the current batch, and its record as far as it is known."""
-
-    point: Point
-    schedule: Schedule
-    text: str
-    shares: float
-    trial: int = -1
-    record: Record | None = None
-    written: bool = False
-
-    @property
-    def candidate(self) -> Candidate:
-        """What a worker is given."""
-        return Candidate(self.trial, self.text)
-
-    @property
-    def score(self) -> float | None:
-        """Its one-core time, made longer by how unevenly all cores could share the work; None if it failed."""
-        if self.record is None or not self.record.ok or self.record.screen is None:
-            return None
-        return self.record.screen * self.shares
-
-
-@dataclass
-class Race:
-    """Finals under way: who takes part, and the best so far, as a record and as something to build."""
-
-    finalists: list[Contender]
-    best: Record | None
-    candidate: Candidate | None
 
 
 class Session:
@@ -97,11 +66,14 @@ class Session:
         self.measured: list[Record] = []
         self.failures: Counter[str] = Counter()
         self.batches: list[Batch] = []
+        self.bests: list[float | None] = []  # the best time after each batch
+        self.stale = 0  # trials since the best fell by GAIN
         self.quality: Quality | None = None
         self._planned: list[Contender] = []
         self._planning = 0.0
         self._screens: list[float] = []
         self._best: Record | None = None
+        self._held: float | None = None  # the best when it last fell by GAIN
         self._fates: dict[str, Outcome] = {}
         self._resume(log.records(work.key, target))
 
@@ -113,6 +85,7 @@ class Session:
         self._next_trial = len(records)
         best = least(records, self.work)
         self._best = best.record if best is not None else None
+        self._held = best.seconds if best is not None else None
         known: dict[Point, Record] = {}
         for record in records:
             if record.space != self.space_id or record.schedule is None:
@@ -177,11 +150,21 @@ class Session:
             self._plan(ahead, closing)
             if race is not None:
                 self._finish_finals(task, finals, race)
+            self._note_best(len(done))
         finally:
             # Whatever happens, an interruption included: what was measured is kept.
             for contender in done:
                 self._write(contender)
         return len(done)
+
+    def _note_best(self, trials: int) -> None:
+        """After a batch: what the best is now, and for how many trials it has not become much better."""
+        now = self._best.seconds if self._best is not None else None
+        if now is None or (self._held is not None and now > (1 - GAIN) * self._held):
+            self.stale += trials
+        else:
+            self.stale, self._held = 0, now
+        self.bests.append(now)
 
     def _next_batch(self, count: int, closing: bool) -> list[Contender]:
         """The next contenders, numbered."""

@@ -41,6 +41,7 @@ def tune(
     trials: int | None = None,
     more: int | None = None,
     minutes: float | None = None,
+    patience: int | None = None,
     space: Space | None = None,
     start: Schedule | None = None,
     at: Mapping[str, int] | None = None,
@@ -60,6 +61,7 @@ def tune(
             given): the same call again measures nothing, and after an interruption the rest. 200 if nothing else is said.
         more: this many trials, whatever the log has.
         minutes: go on for so long; with ``trials`` or ``more``, until the first of the two is reached.
+        patience: stop when so many trials in a row have not improved the best by one per cent.
         space: a schedule with knobs, or several; by default the space follows from the structure of ``work``.
         start: a schedule of yours: it is measured first, and the space is what lies around it: its factors and vector lengths
             from a quarter to four times what is written. With ``space``, both are searched.
@@ -88,7 +90,7 @@ def tune(
     """
     check_workload(work)
     whole, work = work, measured_at(work, at)
-    check_numbers(trials, more, minutes, seed)
+    check_numbers(trials, more, minutes, seed, patience)
     searched = strategy(search)
     check_hooks(progress, limits, worker_command)
     parsed = runnable(target)
@@ -104,7 +106,7 @@ def tune(
         told(Started(str(work), str(parsed), have, wanted, minutes, where.size, names))
         if wanted is None or wanted > 0:
             with Bench(limits, worker_command, parsed, seed) as bench:
-                _run(session, bench, Budget(wanted, until, began))
+                _run(session, bench, Budget(wanted, until, began, patience))
         result = result_of(session, opened, time.monotonic() - began)
         if at is not None:
             result = filed(whole, at, result, opened, parsed)
@@ -115,7 +117,7 @@ def tune(
 def _run(session: Session, bench: Bench, budget: Budget) -> None:
     """Batch after batch, until the budget or the space is used up."""
     done, cores = 0, len(bench.pool.seats)
-    while (size := budget.next_batch(done, len(session.batches), cores)) > 0:
+    while (size := budget.next_batch(done, len(session.batches), cores, session.stale)) > 0:
         closing = budget.closing(done)
         ahead = budget.next_batch(done + size, len(session.batches) + 1, cores)
         measured = session.round(
@@ -207,9 +209,11 @@ def check_hooks(progress: object, limits: object, worker_command: object) -> Non
         )
 
 
-def check_numbers(trials: int | None, more: int | None, minutes: float | None, seed: int) -> None:
+def check_numbers(
+    trials: int | None, more: int | None, minutes: float | None, seed: int, patience: int | None = None
+) -> None:
     """Refuse numbers that make no sense, or contradict each other."""
-    for name, value in (("trials", trials), ("more", more), ("seed", seed)):
+    for name, value in (("trials", trials), ("more", more), ("seed", seed), ("patience", patience)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
             raise TuneError(f"{name}={value!r}: a whole number of at least 0 is expected")
     if trials is not None and more is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from loopwright.autotune.numbers import measured_at
 from loopwright.autotune.result import TuneResult
 from loopwright.autotune.search.strategies import Strategy, strategy
 from loopwright.autotune.session import Session
+from loopwright.autotune.share import expected_gain
 from loopwright.autotune.tune import (
     LogLike,
     check_hooks,
@@ -52,16 +52,8 @@ class _Part:
 
     @property
     def claim(self) -> float:
-        """What the next batch may gain: the root of the time the item costs now, shared by the batches it has had.
-
-        Handing each batch to the largest claim shares batches out in proportion (the method of d'Hondt). In proportion to the
-        time itself, one long workload would get nearly all of them, long after they have ceased to gain anything; by the
-        root of it, a hundred times the time is worth ten times the batches. An item without any time comes first.
-        """
-        best = self.session.best
-        if best is None or best.seconds is None:
-            return float("inf") if len(self.session.batches) < 2 else 0.0
-        return math.sqrt(self.item.weight * best.seconds) / (len(self.session.batches) + 1)
+        """What the next batch is expected to gain."""
+        return expected_gain(self.session.bests, self.item.weight)
 
 
 def tune_many(
@@ -71,6 +63,7 @@ def tune_many(
     trials: int | None = None,
     more: int | None = None,
     minutes: float | None = None,
+    patience: int | None = None,
     log: LogLike | None = None,
     seed: int = 0,
     progress: Progress | None = None,
@@ -83,8 +76,9 @@ def tune_many(
     Args:
         items: ``(name, workload)`` or ``(name, workload, weight)``; equal workloads are tuned once.
         trials, more: for each workload, as in :func:`loopwright.autotune.tune.tune`.
-        minutes: for all of them together. Batches go where most time is spent, in proportion to the root of weight
-            times seconds.
+        minutes: for all of them together. Each batch goes where it is expected to save most, by what the workload weighs, how
+            long it takes and what its batches have gained so far (:func:`loopwright.autotune.share.expected_gain`).
+        patience: a workload is done when so many of its trials in a row have not improved it by one per cent.
         target, log, seed, progress, search, limits, worker_command: as in ``tune``.
 
     Returns:
@@ -101,7 +95,7 @@ def tune_many(
         measured_at(item.workload, None)
         if not item.weight > 0:
             raise TuneError(f"{item.name}: the weight is {item.weight!r}; a positive number is expected")
-    check_numbers(trials, more, minutes, seed)
+    check_numbers(trials, more, minutes, seed, patience)
     searched = strategy(search)
     check_hooks(progress, limits, worker_command)
     parsed = runnable(target)
@@ -120,7 +114,7 @@ def tune_many(
             wanted = wanted_trials(trials, more, minutes, have)
             names = tuple(sketch.name for sketch in space.sketches)
             told(Started(str(work), str(parsed), have, wanted, minutes, space.size, names))
-            parts[work.key] = _Part(item, session, Budget(wanted, until, start), over=wanted == 0)
+            parts[work.key] = _Part(item, session, Budget(wanted, until, start, patience), over=wanted == 0)
         if any(not part.over for part in parts.values()):
             with Bench(limits, worker_command, parsed, seed) as bench:
                 _share(list(parts.values()), bench)
@@ -133,7 +127,7 @@ def _share(parts: list[_Part], bench: Bench) -> None:
     while open_parts := [part for part in parts if not part.over]:
         part = max(open_parts, key=lambda p: p.claim)
         session, start = part.session, time.monotonic()
-        size = part.budget.next_batch(part.done, len(session.batches), len(bench.pool.seats))
+        size = part.budget.next_batch(part.done, len(session.batches), len(bench.pool.seats), session.stale)
         if size == 0:
             part.over = True
             continue

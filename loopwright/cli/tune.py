@@ -41,6 +41,12 @@ ROUNDS = 7
 @click.option(
     "--minutes", metavar="X", type=click.FloatRange(min=0, min_open=True), help="How long to tune, in all."
 )
+@click.option(
+    "--patience",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Stop when N trials in a row have not improved a workload by 1%.",
+)
 @log_option("The tuning log: what it holds is used, and what is found is added.", required=True)
 @click.option(
     "--search",
@@ -61,6 +67,7 @@ def tune(
     trials: int | None,
     more: int | None,
     minutes: float | None,
+    patience: int | None,
     log: Path,
     search: str,
     seed: int,
@@ -98,6 +105,7 @@ def tune(
                 trials=trials,
                 more=more,
                 minutes=minutes,
+                patience=patience,
                 search=search,
                 seed=seed,
             )

@@ -157,7 +157,9 @@ def test_a_foreign_file_is_no_log(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert foreign.read_text() == "dear diary\n"
 
 
-def test_log_show_best_merge_check_and_prune(capsys: pytest.CaptureFixture[str], tmp_path: Path, log: Path) -> None:
+def test_log_show_best_merge_check_and_prune(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, log: Path
+) -> None:
     text = says(capsys, "log", "show", log)
     assert "2 records of 1 workload" in text
     assert re.search(r"f\(\) +cpu +2 +1 +1 ms +1 run-timeout", text)

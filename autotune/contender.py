@@ -1,0 +1,44 @@
+"""Candidates on their way through a batch: planned, screened, perhaps timed in finals, written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loopwright.autotune.log import Record
+from loopwright.autotune.measure.pool import Candidate
+from loopwright.autotune.space import Point
+from loopwright.sched.scheduling.schedule import Schedule
+
+
+@dataclass
+class Contender:
+    """A candidate of the current batch, and its record as far as it is known."""
+
+    point: Point
+    schedule: Schedule
+    text: str
+    shares: float
+    trial: int = -1
+    record: Record | None = None
+    written: bool = False
+
+    @property
+    def candidate(self) -> Candidate:
+        """What a worker is given."""
+        return Candidate(self.trial, self.text)
+
+    @property
+    def score(self) -> float | None:
+        """Its one-core time, made longer by how unevenly all cores could share the work; None if it failed."""
+        if self.record is None or not self.record.ok or self.record.screen is None:
+            return None
+        return self.record.screen * self.shares
+
+
+@dataclass
+class Race:
+    """Finals under way: who takes part, and the best so far, as a record and as something to build."""
+
+    finalists: list[Contender]
+    best: Record | None
+    candidate: Candidate | None
