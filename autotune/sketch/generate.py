@@ -15,7 +15,6 @@ from loopwright.autotune.sketch.window import window_sketches
 from loopwright.autotune.space import Sketch
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.workload import Workload
-from loopwright.sched.recipes.chains import with_chains
 from loopwright.sched.recipes.crosswise import crossed
 from loopwright.sched.recipes.default import default_schedule, schedule_stage
 from loopwright.sched.recipes.graph import dominant, finish_inside, followers, inline_all
@@ -24,7 +23,7 @@ from loopwright.sched.recipes.reductions import in_two_passes
 from loopwright.sched.recipes.refine import refined
 from loopwright.sched.recipes.roles import Roles, roles_of
 from loopwright.sched.recipes.rowplans import schedule_groups
-from loopwright.sched.recipes.stencil_plan import schedule_chains
+from loopwright.sched.recipes.stencil_plan import chains_for, schedule_chains
 from loopwright.sched.recipes.turned import tiled, turned
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
@@ -47,7 +46,7 @@ def sketches(work: Workload, target: Target) -> tuple[Sketch, ...]:
     empty = any(axis.extent == 0 for stage in work.stages for axis in stage.all_axes)
     if empty:
         return (Sketch("as written", work.schedule()),)
-    base, chains = with_chains(work.schedule())
+    base, chains = chains_for(work.schedule(), target)
     chained = {name for chain in chains for name in chain.names}
     base = in_two_passes(inline_all(base, chained), target)
     main = dominant(base.nests)

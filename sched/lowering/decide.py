@@ -32,7 +32,7 @@ from loopwright.sched.language.expr import (
     walk,
 )
 from loopwright.sched.language.interval import Range, index_range, most
-from loopwright.sched.lowering.affine import Linear, linear, simplify
+from loopwright.sched.lowering.affine import Linear, linear, number, simplify
 
 Values = Mapping[Hashable, Expr]
 # A steady state of fewer iterations than this, or of a smaller share of its loop than this, is worth code of its own only if
@@ -148,6 +148,7 @@ class Region:
     def _at_most(self, form: Linear, bound: int, least: int | None = None) -> bool | None:
         """Whether a form is at most ``bound``, or else at least ``least`` (by default greater); None if that is open."""
         least = bound + 1 if least is None else least
+        form, bound, least = _undivided(form, bound, least)
         span = self._range(form)
         if span is None:
             return None
@@ -244,6 +245,26 @@ class Region:
 
     def _of_axis(self, axis: Axis) -> Range:
         return (self.low, self.high - 1) if axis is self.var else (0, most(axis.extent) - 1)
+
+
+def _undivided(form: Linear, bound: int, least: int) -> tuple[Linear, int, int]:
+    """A form that is a multiple of a quotient and a number, and its bounds, as the dividend and the bounds that come to the same.
+
+    ``n // d <= b`` just where ``n <= d b + d - 1``, and ``n // d >= b`` just where ``n >= d b``: so a loop that was fused from
+    pixels and their colours has a steady state as one over pixels has.
+    """
+    ((term, times),) = form.terms.values() if len(form.terms) == 1 else ((number(0), 0),)
+    if not isinstance(term, Binary) or term.op != "floordiv" or not isinstance(term.b, Const):
+        return form, bound, least
+    divisor, at_most, at_least = int(term.b.value), bound - form.const, least - form.const
+    if divisor <= 0:
+        return form, bound, least
+    dividend = _form(term.a)
+    if times > 0:
+        return dividend, divisor * (at_most // times) + divisor - 1, divisor * -(-at_least // times)
+    # The quotient is at least -at_most / -times, rounded up, and at most -at_least / -times, rounded down; all turned round.
+    lowest, highest = -(at_most // -times), -at_least // -times
+    return dividend.scaled(-1), -divisor * lowest, -(divisor * highest + divisor - 1)
 
 
 def _length(part: Range) -> int:

@@ -230,8 +230,9 @@ class Builder:
         if split is not None and loop.kind != "parallel":
             whole = floor_divided(frame.extent(split.parent), frame.factor(split))
             main = self._run(frame.choose(split, "full"), loop, whole, body)
-            tail = frame.choose(split, "tail")
-            return seq(main, in_tail(tail, split, lambda f: self._bind(f, frame, loop, node(whole), body)))
+            last = frame.choose(split, "tail")
+            tail = in_tail(self.nests, last, split, lambda f: self._bind(f, frame, loop, node(whole), body))
+            return seq(main, tail)
         return self._run(frame, loop, extent, body)
 
     @staticmethod
@@ -297,7 +298,7 @@ class Builder:
         alias = Axis(split.outer, whole)
         steady = self.partitioned(frame.decide(split, "full", alias), body)
         last = frame.decide(split, "tail", node(whole))
-        tail = in_tail(last, split, lambda f: self.partitioned(f, body))
+        tail = in_tail(self.nests, last, split, lambda f: self.partitioned(f, body))
         if frame.overruns(value, whole):
             tail = If(Binary("le", value, node(whole), "bool"), tail, None)
         if surely(whole, 0):

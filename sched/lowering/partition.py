@@ -23,6 +23,7 @@ from loopwright.sched.language.interval import index_range
 from loopwright.sched.lowering.affine import number, plus
 from loopwright.sched.lowering.assume import Assumed
 from loopwright.sched.lowering.decide import Region, Values, questions
+from loopwright.sched.lowering.edges import with_scalar_edges
 from loopwright.sched.lowering.masking import masked
 from loopwright.sched.lowering.stmt import (
     Alloc,
@@ -43,7 +44,7 @@ from loopwright.sched.lowering.stmt import (
 )
 
 # How much code a program may become: so many times what it was, or so many nodes of expressions if that is more.
-GROWTH, ROOM = 3, 4000
+GROWTH, ROOM = 3, 24000
 # Nodes of expressions beside which a question is no cost.
 LITTLE = 300
 EDGE = "edge"
@@ -58,7 +59,8 @@ Piece = tuple[int, int, str]  # the first iteration, the one after the last, and
 def partitioned(program: Program) -> Program:
     """The program with its loops divided."""
     size = _size(program.body)
-    return replace(program, body=_Partition(max(ROOM, GROWTH * size) - size).statement(program.body))
+    divided = _Partition(max(ROOM, GROWTH * size) - size).statement(program.body)
+    return replace(program, body=with_scalar_edges(divided, EDGE))
 
 
 class _Partition:

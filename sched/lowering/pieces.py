@@ -9,25 +9,39 @@ from loopwright.sched.language.interval import most
 from loopwright.sched.lowering.affine import ZERO, number, simplify, times
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.stmt import For, If, Stmt, seq
-from loopwright.sched.scheduling.nest import Loop, Split
+from loopwright.sched.scheduling.nest import Loop, Nests, Split
 
 # The longest piece of a vector whose length is not bounded; it is run again and again.
 LANES = 16
 
 
-def in_tail(frame: Frame, split: Split, make: Callable[[Frame], Stmt]) -> Stmt:
+def in_tail(nests: Nests, frame: Frame, split: Split, make: Callable[[Frame], Stmt]) -> Stmt:
     """What ``make`` builds for the tail of a peeled split, if there is a tail.
 
     A vectorized inner loop is cut into pieces here already, outside the loops that stand around it: each piece has
-    accumulators of its own, of a length that registers can hold.
+    accumulators of its own, of a length that registers can hold. Not so where another stage is computed after it in these
+    loops: that reads what all pieces have computed, and runs once.
     """
     rest = frame.extent(split.inner)
     if not isinstance(rest, Expr):
         return make(frame)
     loop = next((loop for loop in frame.nest.loops if loop.name == split.inner), None)
-    if loop is not None and loop.kind in ("vectorize", "unroll"):
+    if loop is not None and loop.kind in ("vectorize", "unroll") and not _followed(nests, frame, split):
         return in_pieces(frame, loop, rest, make)
     return If(Binary("lt", ZERO, rest, "bool"), make(frame), None)
+
+
+def _followed(nests: Nests, frame: Frame, split: Split) -> bool:
+    """Whether a stage is computed after the one of ``frame`` in the loops around the split's inner one that are open last.
+
+    These are its outer loop and those between; where that was fused with others, the loop that decides it.
+    """
+    names = [loop.name for loop in frame.nest.loops]
+    before = names[: names.index(split.inner)]
+    last = max((n for n, name in enumerate(before) if frame.opened(name)), default=0)
+    between = before[before.index(split.outer) if split.outer in before else last :]
+    places = [nest.place for nest in nests.stages.values() if nest.place.kind == "after"]
+    return any(place.stage == frame.nest.name and place.loop in between for place in places)
 
 
 def in_pieces(frame: Frame, loop: Loop, length: Expr, make: Callable[[Frame], Stmt]) -> Stmt:

@@ -33,6 +33,8 @@ CALL, DIVISION, CONSTANT_DIVISION = 16, 8, 3
 SIMPLE, AGAIN = 2, 8
 # A loop of at most so many iterations is written out, where all of them use what was computed before it.
 FEW = 8
+# An innermost axis of at most so many elements makes no vectors: the colours of a pixel.
+COLOURS = 4
 
 # The first and the last place at which a stage is read, along an axis of the chain's last stage.
 Reach = dict[Axis, tuple[int, int]]
@@ -47,19 +49,21 @@ class Member:
 
     Attributes:
         name: of the stage.
-        lane, row: its axes that move with those of the last stage.
+        lane, colours, row: its axes that move with those of the last stage.
         rows: how many rows more of it are needed than a piece of the last stage has.
-        beside: whether what is read of it lies at several places along a row.
+        whole: whether it is computed for whole rows: what is read of it lies at several places along a row, or its rows are too
+            many for the registers.
         itemsize: bytes of an element.
-        width: elements in a row.
+        width: elements in a row, of all colours.
         work: operations for an element.
     """
 
     name: str
     lane: str
+    colours: str | None
     row: str
     rows: int
-    beside: bool
+    whole: bool
     itemsize: int
     width: int
     work: int
@@ -72,6 +76,7 @@ class Chain:
     Attributes:
         last: the stage that reads the others.
         lane: its axis along memory.
+        colours: a short axis inside that one, which is fused with it; None if the lane is the innermost axis.
         row: the axis along which members are read at shifted places.
         across: short axes that move no member: what is computed of these serves all their iterations.
         outer: the other axes, outermost first.
@@ -81,6 +86,7 @@ class Chain:
 
     last: Stage
     lane: Axis
+    colours: Axis | None
     row: Axis
     across: tuple[Axis, ...]
     outer: tuple[Axis, ...]
@@ -94,13 +100,13 @@ class Chain:
 
     @property
     def in_vectors(self) -> tuple[Member, ...]:
-        """The members that can be computed for one vector of the last stage: nothing beside it is read of them."""
-        return tuple(member for member in self.members if not member.beside)
+        """The members that are computed for one vector of the last stage: nothing beside it is read of them."""
+        return tuple(member for member in self.members if not member.whole)
 
     @property
     def in_rows(self) -> tuple[Member, ...]:
         """The members that are computed for whole rows."""
-        return tuple(member for member in self.members if member.beside)
+        return tuple(member for member in self.members if member.whole)
 
     @property
     def itemsize(self) -> int:
@@ -139,9 +145,11 @@ def _plain(nests: Nests, stage: Stage) -> bool:
 def _chain(schedule: Schedule, last: Stage) -> tuple[Schedule, Chain | None]:
     """The chain that ends in ``last``, and the schedule in which its cheap stages are inlined."""
     spatial = [axis for axis in last.axes if known(axis.extent) > 1]
-    lane = spatial[-1]
-    reaches = _reaches(schedule.nests, last, lane)
-    row = next((a for a in reversed(spatial[:-1]) if any(_spread(r, a) > 0 for r in reaches.values())), None)
+    lane = _lane(spatial)
+    colours = spatial[-1] if lane is not spatial[-1] else None
+    reaches = _reaches(schedule.nests, last, [lane, colours] if colours is not None else [lane])
+    rows = [axis for axis in reversed(spatial) if axis is not lane and axis is not colours]
+    row = next((a for a in rows if any(_spread(reach, a) > 0 for reach in reaches.values())), None)
     if row is None:
         return schedule, None
     stages = {name: schedule.nests.stages[name].stage for name in [last.name, *reaches]}
@@ -158,15 +166,23 @@ def _chain(schedule: Schedule, last: Stage) -> tuple[Schedule, Chain | None]:
         else:
             work[name] = work_of(stages[name].bodies)
     members = tuple(
-        _member(stages[name], reach, lane, row, work[name])
+        _member(stages[name], reach, lane, colours, row, work[name])
         for name, reach in reversed(reaches.items())
         if name in work
     )
-    others = [axis for axis in spatial if axis is not lane and axis is not row]
+    others = [axis for axis in reversed(rows) if axis is not row]
     moving = {axis for name in work if name in reaches for axis in reaches[name]}
     across = tuple(axis for axis in others if axis not in moving and known(axis.extent) <= FEW)
     outer = tuple(axis for axis in others if axis not in across)
-    return schedule, Chain(last, lane, row, across, outer, members, work[last.name]) if members else None
+    chain = Chain(last, lane, colours, row, across, outer, members, work[last.name])
+    return schedule, chain if members else None
+
+
+def _lane(spatial: list[Axis]) -> Axis:
+    """The innermost axis; before a handful of colours the one outside them, whose steps are that many elements apart."""
+    inner = spatial[-1]
+    outside = spatial[-2]
+    return outside if len(spatial) > 2 and known(inner.extent) <= COLOURS < known(outside.extent) else inner
 
 
 def _moved_by(row: Axis, reaches: dict[str, Reach], nests: Nests, last: Stage) -> dict[str, Reach]:
@@ -178,16 +194,17 @@ def _moved_by(row: Axis, reaches: dict[str, Reach], nests: Nests, last: Stage) -
     return kept
 
 
-def _member(stage: Stage, reach: Reach, lane: Axis, row: Axis, work: int) -> Member:
+def _member(stage: Stage, reach: Reach, lane: Axis, colours: Axis | None, row: Axis, work: int) -> Member:
     moved = dict(zip(reach, stage.axes, strict=True))
     return Member(
         stage.name,
         moved[lane].name,
+        None if colours is None else moved[colours].name,
         moved[row].name,
         _spread(reach, row),
-        _spread(reach, lane) > 0,
+        _spread(reach, lane) > 0 or colours is not None,
         max(map(dtypes.itemsize, stage.dtypes)),
-        known(moved[lane].extent),
+        known(moved[lane].extent) * (1 if colours is None else known(colours.extent)),
         work,
     )
 
@@ -195,10 +212,10 @@ def _member(stage: Stage, reach: Reach, lane: Axis, row: Axis, work: int) -> Mem
 # --- where stages are read -------------------------------------------------------------------------------------------
 
 
-def _reaches(nests: Nests, last: Stage, lane: Axis) -> dict[str, Reach]:
+def _reaches(nests: Nests, last: Stage, lanes: list[Axis]) -> dict[str, Reach]:
     """The stages that only ``last`` reads, directly or by way of others, and where; readers come first.
 
-    A stage is left out if its rows do not lie along those of ``last``.
+    A stage is left out if its rows, along ``lanes``, do not lie along those of ``last``.
     """
     found: dict[str, Reach] = {last.name: dict.fromkeys(last.axes, (0, 0))}
     for name in reversed(nests.stages):
@@ -212,10 +229,17 @@ def _reaches(nests: Nests, last: Stage, lane: Axis) -> dict[str, Reach]:
         ):
             continue
         reach = _reach(stage, [(nests.stages[reader].stage, found[reader]) for reader in readers])
-        if reach is not None and list(reach)[-1] is lane:
+        if reach is not None and _ends_with(reach, lanes):
             found[name] = reach
     del found[last.name]
     return found
+
+
+def _ends_with(reach: Reach, lanes: list[Axis]) -> bool:
+    """Whether the last dimensions of a stage move with these axes; with a colour only from pixel to pixel."""
+    ends = list(reach)[-len(lanes) :]
+    same = len(ends) == len(lanes) and all(a is b for a, b in zip(ends, lanes, strict=True))
+    return same and all(_spread(reach, colours) == 0 for colours in lanes[1:])
 
 
 def _reach(stage: Stage, readers: list[tuple[Stage, Reach]]) -> Reach | None:

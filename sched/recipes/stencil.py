@@ -67,6 +67,8 @@ class _Loops:
 def _last(s: Schedule, chain: Chain, plan: StencilPlan) -> tuple[Schedule, _Loops]:
     """The loops of the last stage, outermost first: strips, tiles, groups, blocks of rows, vectors, rows, lanes."""
     stage, row, lane = chain.last.name, chain.row.name, chain.lane.name
+    if chain.colours is not None:
+        s, lane = _fused(s, stage, lane, chain.colours.name)
     names = Names(s.nests.stages[stage])
     strips, in_strip = names.pair(row, "s", "t")
     groups, in_group = names.pair(row, "g", "b")
@@ -99,6 +101,12 @@ def _last(s: Schedule, chain: Chain, plan: StencilPlan) -> tuple[Schedule, _Loop
     return s, _Loops(tiles or shared, groups, vectors)
 
 
+def _fused(s: Schedule, stage: str, lane: str, colours: str) -> tuple[Schedule, str]:
+    """Pixels and their colours as one loop, as they lie in memory; its name."""
+    fused = Names(s.nests.stages[stage]).new("f")
+    return s.fuse(f"{stage}.{lane}", f"{stage}.{colours}", fused), fused
+
+
 def _vector_member(s: Schedule, member: Member, at: str) -> Schedule:
     """Compute a member for one vector: its rows stay in registers."""
     s = s.compute_at(member.name, at).set_scope(member.name, "local")
@@ -108,9 +116,12 @@ def _vector_member(s: Schedule, member: Member, at: str) -> Schedule:
 def _row_member(s: Schedule, member: Member, plan: StencilPlan) -> Schedule:
     """Vectors along the rows of a member, some rows at a time."""
     name = member.name
+    lane = member.lane
+    if member.colours is not None:
+        s, lane = _fused(s, name, lane, member.colours)
     names = Names(s.nests.stages[name])
-    vectors, lanes = names.pair(member.lane, "o", "v")
-    s = s.split(f"{name}.{member.lane}", (vectors, lanes), plan.lanes)
+    vectors, lanes = names.pair(lane, "o", "v")
+    s = s.split(f"{name}.{lane}", (vectors, lanes), plan.lanes)
     if plan.member_rows != 1:
         blocks, rows = names.pair(member.row, "o", "r")
         s = s.split(f"{name}.{member.row}", (blocks, rows), plan.member_rows)

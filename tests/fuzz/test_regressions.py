@@ -9,7 +9,9 @@ import pytest
 
 import loopwright as lw
 from loopwright import ops
+from loopwright.sched.lowering.stmt import Alloc, walk_statements
 from loopwright.sched.reference import random_inputs
+from loopwright.sched.runtime.build import program_of
 
 
 @lw.operator
@@ -226,3 +228,23 @@ def test_a_narrow_float_that_is_compared_and_stored(dtype: str) -> None:
     for schedule in (work.schedule(), work.schedule().vectorize("s.i"), work.schedule().vectorize("s.j", 4)):
         got = lw.build(work, schedule=schedule)(x)
         np.testing.assert_array_equal(got, work.reference(x))
+
+
+def test_what_follows_in_an_open_tail_runs_once() -> None:
+    """It ran after each piece of the tail's vector, and of its elements read those that the other pieces compute."""
+
+    @lw.operator
+    def twice(n: int) -> Any:
+        x = lw.input("x", (n,))
+        a = lw.compute("a", (n,), lambda i: x[i] * 2)
+        return lw.compute("b", (n,), lambda i: a[i] + 1)
+
+    work = twice(lw.size("n"))
+    schedule = work.schedule().vectorize("a.i", 8).reverse_compute_at("b", "a.i")
+    program = program_of(schedule, lw.Target.parse("cpu"))
+    allocated = [s for s in walk_statements(program.body) if isinstance(s, Alloc) and s.buffer.stage == "a"]
+    assert len(allocated) == 2  # for whole vectors, and for the tail
+    kernel = lw.build(work, schedule=schedule)
+    for n in range(24):
+        x = np.arange(n, dtype=np.float32)
+        np.testing.assert_array_equal(kernel(x), 2 * x + 1)

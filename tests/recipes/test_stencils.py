@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import loopwright as lw
+from loopwright import ops
 from loopwright.sched.language.stage import Stage
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.recipes.chains import with_chains
 from loopwright.sched.recipes.default import default_schedule
+from loopwright.sched.recipes.stencil_plan import settled
 from loopwright.sched.runtime.build import build_schedule
 from loopwright.sched.runtime.target import host
 from tests.recipes.judging import ONE_CORE, assert_golden, assert_right, assert_space_is_right
@@ -172,3 +174,37 @@ def test_symbolic_sizes() -> None:
     for height, width in ((5, 40), (17, 33), (1, 1)):
         img = np.random.default_rng(0).integers(0, 60_000, (1, height, width), dtype=np.uint16)
         np.testing.assert_array_equal(kernel(img), bounded_blur(H=height, W=width).reference(img))
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        ops.gaussian_blur(X=(21, 33, 3), sigma=1.0),
+        ops.box_filter(X=(19, 40, 4), radius=1, boundary="mirror_image"),
+        ops.max_filter(X=(9, 17, 2), radius=2, boundary="constant_exterior"),
+        ops.unsharp_mask(X=(30, 7, 3), boundary="repeat_image", dtype="float32"),
+        ops.gaussian_blur(X=(40, 50), sigma=2.0, dtype="float32"),
+    ],
+    ids=lambda work: work.name,
+)
+def test_every_candidate_of_a_filter_is_right(work: Workload) -> None:
+    assert_space_is_right(work, drawn=20, built=2)
+
+
+def test_colours_are_fused_with_their_pixels() -> None:
+    """They are too few for vectors, and a step to the next pixel is as many elements as there are colours."""
+    _, (chain,) = with_chains(ops.box_filter(X=(64, 100, 3)).schedule())
+    assert chain.colours is not None
+    assert (chain.lane.name, chain.colours.name, chain.row.name) == ("x", "c", "y")
+    assert [member.width for member in chain.members] == [300]
+    loops = default_schedule(ops.box_filter(X=(64, 100, 3)), ONE_CORE).nests.stages["Y"].loops
+    assert [loop.name for loop in loops if loop.kind == "vectorize"] == ["f_v"]
+
+
+def test_rows_that_registers_do_not_hold_are_computed_whole() -> None:
+    """Else each block of rows would compute most of them again: a Gaussian of 17 rows, 17 times."""
+    _, (chain,) = with_chains(ops.gaussian_blur(X=(64, 256), sigma=2.0).schedule())
+    assert not chain.in_rows
+    assert [member.name for member in settled(chain, ONE_CORE).in_rows] == ["rows"]
+    (narrow,) = with_chains(blur(H=64, W=256).schedule())[1]
+    assert settled(narrow, ONE_CORE) == narrow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from loopwright.sched.language.expr import Axis, Binary, Const, Expr, walk
 from loopwright.sched.language.text import text
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.lowering import partition
-from loopwright.sched.lowering.decide import Region, is_question
+from loopwright.sched.lowering.affine import linear
+from loopwright.sched.lowering.decide import Region, _undivided, is_question
 from loopwright.sched.lowering.loopnest import build
 from loopwright.sched.lowering.stmt import For, If, Stmt, Store, walk_statements
 from loopwright.sched.runtime.build import program_of
@@ -231,3 +233,60 @@ def test_an_edge_belongs_to_either_side() -> None:
     assert text(smaller.decided(Binary("max", i, Const(3, "int32"), "int32"))) == "i"
     assert text(smaller.decided(Binary("min", i, Const(5, "int32"), "int32"))) == "i"
     assert text(smaller.decided(i < 5)) == "i < 5"
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize("width", [2, 5, 40])
+def test_pixels_fused_with_their_colours(condition: Callable[..., Any], width: int) -> None:
+    """``f // 3 - 1`` is decided as ``f`` is: in the steady state a vector is one load."""
+
+    @lw.operator
+    def shifted(H: int, W: int) -> Any:
+        img = lw.input("img", (H, W, 3), "int32")
+        at = condition(img)
+        return lw.compute("out", (H, W, 3), lambda y, x, c: at[y, x - 1, c] * 2 + at[y, x + 1, c])
+
+    work = shifted(4, width)
+    schedule = work.schedule().fuse("out.x", "out.c", name="f").vectorize("out.f", 8)
+    kernel = lw.build(work, schedule=schedule)
+    img = np.arange(4 * width * 3, dtype=np.int32).reshape(4, width, 3)
+    np.testing.assert_array_equal(kernel(img), work.reference(img))
+    if width == 40:
+        (vectors,) = steady(schedule, "out.f.o")
+        assert all(
+            "%" in question for question in asked(vectors)
+        )  # the colours, which emission joins to their pixels
+
+
+@pytest.mark.parametrize("divisor", [1, 2, 3, 7])
+@pytest.mark.parametrize("times", [-3, -1, 1, 2])
+def test_bounds_of_a_quotient_are_bounds_of_its_dividend(divisor: int, times: int) -> None:
+    n = Axis("n", 50)
+    quotient = Binary("floordiv", n - 20, Const(divisor, "int32"), "int32")
+    for const, bound, least in product((-5, 0, 4), range(-20, 21, 3), (0, 1, 2)):
+        form, at_most, at_least = _undivided(linear(quotient * times + const), bound, bound + least)
+        ((term, step),) = form.terms.values()
+        assert term is n
+        for value in range(50):
+            number, same = times * ((value - 20) // divisor) + const, step * value + form.const
+            assert (number <= bound) == (same <= at_most)
+            assert (number >= bound + least) == (same >= at_least)
+
+
+def test_a_vector_at_an_edge_is_a_loop_of_scalars() -> None:
+    """Seventeen clamped loads for each of its lanes were two thousand instructions."""
+
+    @lw.operator
+    def smooth(N: int) -> Any:
+        at = lw.repeat_edge(lw.input("x", (N,)))
+        return lw.compute("y", (N,), lambda i: sum(at[i + j] for j in range(-8, 9)))
+
+    work = smooth(100)
+    schedule = work.schedule().vectorize("y.i", 16)
+    lanes = [
+        s for s in walk_statements(program_of(schedule, AVX2).body) if isinstance(s, For) and s.extent == 16
+    ]
+    assert {s.kind for s in lanes if s.part == partition.EDGE} == {"serial"}
+    assert {s.kind for s in lanes if s.part == ""} == {"vectorize"}
+    x = np.arange(100, dtype=np.float32)
+    np.testing.assert_array_equal(lw.build(work, schedule=schedule)(x), work.reference(x))
