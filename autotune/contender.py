@@ -18,6 +18,7 @@ class Contender:
     schedule: Schedule
     text: str
     shares: float
+    predicted: float | None = None
     trial: int = -1
     record: Record | None = None
     written: bool = False

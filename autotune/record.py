@@ -80,6 +80,8 @@ class Record:
     seed: int | None = None
     trial: int | None = None
     code: str | None = None
+    batch: int | None = None
+    predicted: float | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     """Fields that this version does not know; they are written back at the end of the line."""
 
@@ -232,13 +234,19 @@ def _check_numbers(record: Record) -> None:
         if not (math.isfinite(number) and number > 0):
             raise _wrong(record, name, "a positive, finite number of seconds, or null")
         object.__setattr__(record, name, number)
-    for name in ("seed", "trial"):
+    for name in ("seed", "trial", "batch"):
         value = getattr(record, name)
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, Integral):
             raise _wrong(record, name, "a whole number, or null")
         object.__setattr__(record, name, int(value))
+    if record.predicted is not None:
+        if isinstance(record.predicted, bool) or not isinstance(record.predicted, Real):
+            raise _wrong(record, "predicted", "a number, or null")
+        if not math.isfinite(float(record.predicted)):
+            raise _wrong(record, "predicted", "a finite number, or null")
+        object.__setattr__(record, "predicted", float(record.predicted))
     if not isinstance(record.verified, bool):
         raise _wrong(record, "verified", "true or false")
 

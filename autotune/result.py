@@ -109,8 +109,8 @@ def counted(causes: Counter[str]) -> str:
 
 
 def least(records: Sequence[Record], work: Workload) -> Best | None:
-    """The verified record with the least time on all cores, the earliest of equals."""
+    """The verified record with the least time on all cores, of equals that of the earliest trial."""
     timed = [record for record in records if record.verified and record.seconds is not None]
     if not timed:
         return None
-    return Best(min(timed, key=lambda record: record.seconds or 0.0), work)
+    return Best(min(timed, key=lambda record: (record.seconds or 0.0, record.trial or 0)), work)

@@ -185,10 +185,12 @@ class Session:
             points = self.search.propose(missing, closing)
             if not points:
                 break
-            for point, shares in zip(points, self.space.shares(points), strict=True):
+            scores = self.search.expected(points)
+            expected = [None] * len(points) if scores is None else [float(score) for score in scores]
+            for point, shares, score in zip(points, self.space.shares(points), expected, strict=True):
                 schedule = self.space.schedule(point)
                 if schedule is not None:
-                    self._planned.append(Contender(point, schedule, schedule.to_json(), float(shares)))
+                    self._planned.append(Contender(point, schedule, schedule.to_json(), float(shares), score))
         self._planning += time.perf_counter() - start
 
     def _cut(self) -> float | None:
@@ -261,14 +263,15 @@ class Session:
     def _confirmed(self, task: Task, finals: Finals, trials: list[int], times: list[float]) -> list[float]:
         """If someone beat the best so far, times in which the two have raced alone once more.
 
-        The least of several noisy times is too low; what it is worth shows in a second race.
+        The least of several noisy times is too low; what it is worth shows in a second race. By as much as the winner was
+        too good all challengers are made slower: they stay in their order.
         """
         winner = min(range(len(times)), key=lambda n: times[n])
         again = finals.race(task, [trials[0], trials[winner]]) if winner else None
         if again is None:
             return times
-        ratio = again[1] / again[0]
-        return [max(t, ratio * times[0]) if n else t for n, t in enumerate(times)]
+        luck = max(1.0, again[1] / again[0] * times[0] / times[winner])
+        return [time * luck if n else time for n, time in enumerate(times)]
 
     def _demote(self, contender: Contender, outcome: Outcome) -> None:
         """It passed on one core and failed on all of them."""
@@ -323,6 +326,8 @@ class Session:
             seed=self.seed,
             trial=outcome.trial,
             code=outcome.code,
+            batch=len(self.batches),
+            predicted=contender.predicted,
         )
 
     def _write(self, contender: Contender) -> None:

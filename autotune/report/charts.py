@@ -12,6 +12,8 @@ MOST_DOTS = 800
 """More would make the page heavy, and hide one another."""
 
 SHORT_MINUTES = 3.0
+FEW = 8
+"""So many of the best of a batch the cost model should have among its own best."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,7 @@ def charts_of(history: History) -> list[Chart]:
             found.append(
                 _progress(history, "against time", "seconds of tuning", lambda trial: 60 * trial.minutes)
             )
-        predictions = _predictions(history)
-        if predictions is not None:
-            found.append(predictions)
+        found += [chart for chart in (_predictions(history), _quality(history)) if chart is not None]
     if history.failures:
         svg = bars("Failed trials by cause", history.failures.most_common())
         found.append(Chart("Failures by cause", svg))
@@ -74,8 +74,8 @@ def _predictions(history: History) -> Chart | None:
     pairs: list[Point] = []
     for trial in history.trials:
         time = trial.record.screen or trial.record.seconds
-        if trial.record.ok and trial.predicted is not None and time:
-            pairs.append((trial.predicted, time))
+        if trial.record.ok and trial.record.predicted is not None and time:
+            pairs.append((trial.record.predicted, time))
     if len(pairs) < 3:
         return None
     unit, scale = _unit([time for _, time in pairs])
@@ -92,6 +92,42 @@ def _predictions(history: History) -> Chart | None:
     correlation = rank_correlation([(score, -time) for score, time in pairs])
     remark = f"rank correlation {correlation:.2f}, {len(pairs)} trials" if correlation is not None else ""
     return Chart("Predicted and measured", str(plot), (), remark)
+
+
+def _quality(history: History) -> Chart | None:
+    """How well the cost model had ranked each batch before it was measured; None if the log does not say."""
+    ranked: list[Point] = []
+    recalled: list[Point] = []
+    for batch in history.batches():
+        pairs = [
+            (trial.record.predicted, -trial.record.screen)
+            for trial in batch
+            if trial.record.predicted is not None and trial.record.screen
+        ]
+        correlation, last = rank_correlation(pairs), float(batch[-1].number)
+        if correlation is not None:
+            ranked.append((last, correlation))
+        if len(pairs) > FEW:
+            best, chosen = (
+                {n for n, _ in sorted(enumerate(pairs), key=lambda item: -item[1][side])[:FEW]}
+                for side in (1, 0)
+            )
+            recalled.append((last, len(best & chosen) / FEW))
+    if len(ranked) < 2:
+        return None
+    plot = Plot(
+        "Quality of the cost model",
+        [x for x, _ in ranked],
+        [0.0, 1.0, *(y for _, y in ranked)],
+        x_label="trial",
+        y_label="on each batch, before it was measured",
+    )
+    plot.steps(ranked, "best")
+    plot.dots(recalled, "whole", radius=3)
+    legend = [("best", "rank correlation")] + [
+        ("whole", f"share of the best {FEW} it had among its {FEW} best")
+    ] * bool(recalled)
+    return Chart("Quality of the cost model", str(plot), tuple(legend))
 
 
 def _unit(seconds: Sequence[float]) -> tuple[str, float]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import groupby
 
 from loopwright.autotune.log_match import target_text
 from loopwright.autotune.record import Record
@@ -29,12 +30,6 @@ class Trial:
     minutes: float
     record: Record
 
-    @property
-    def predicted(self) -> float | None:
-        """What the cost model expected, if the record says so: a score, of which only the order has a meaning."""
-        value = self.record.extra.get("predicted")
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
 
 @dataclass
 class History:
@@ -56,6 +51,11 @@ class History:
     def target(self) -> str:
         """The target in a few words."""
         return target_text(self.first.target)
+
+    def batches(self) -> list[list[Trial]]:
+        """The trials of each batch, in order; those of which no batch is known are in none."""
+        grouped = groupby(self.trials, key=lambda trial: trial.record.batch)
+        return [list(trials) for batch, trials in grouped if batch is not None]
 
     @property
     def failures(self) -> Counter[str]:

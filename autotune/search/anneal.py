@@ -84,6 +84,10 @@ class AnnealSearch:
         self.memory.seen.update(rest)
         return chosen + rest
 
+    def expected(self, points: Sequence[Point]) -> Array | None:
+        """The model's scores, once it has learnt anything."""
+        return self.model.predict(self._rows_of(points)) if self.model.ready and points else None
+
     def learn(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality | None:
         """Fit the model to all measurements, after noting how well it had ranked these."""
         if not points:

@@ -31,6 +31,9 @@ class Search(Protocol):
         ``closing``: the run is about to end, so look close to the best there is.
         """
 
+    def expected(self, points: Sequence[Point]) -> Array | None:
+        """What the search expects of points, a number for each: the more, the faster. None if it expects nothing."""
+
     def learn(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality | None:
         """Take in the times of points (None: failed), whether proposed here or found in a log."""
 

@@ -60,6 +60,9 @@ class EvolutionarySearch:
         self.memory.seen.update(rest)
         return chosen + rest
 
+    def expected(self, points: Sequence[Point]) -> None:
+        """Nothing: there is no model."""
+
     def learn(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality | None:
         """Take the measured points into the population."""
         self.memory.add(points, times)

@@ -33,6 +33,9 @@ class GridSearch:
         self.memory.seen.update(points)
         return points
 
+    def expected(self, points: Sequence[Point]) -> None:
+        """Nothing: there is no model."""
+
     def learn(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality | None:
         """Remember what was measured, so that it is not measured again."""
         self.memory.add(points, times)

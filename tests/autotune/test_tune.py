@@ -103,6 +103,18 @@ def test_another_name_finds_the_records(run: Run) -> None:
     assert again.best.schedule.knobs == {}
 
 
+def test_records_say_what_was_expected_of_them(tmp_path: Path) -> None:
+    """Of the first batches nothing; then, by a model that had not seen them."""
+    log = tmp_path / "log.jsonl"
+    result = tune(work(), trials=36, log=log)
+    records = TuningLog(log).records()
+    assert {record.batch for record in records} == set(range(len(result.batches)))
+    known = {record.batch: record.predicted is not None for record in records}
+    assert [known[number] for number in range(len(known))] == sorted(known.values())
+    assert known[len(known) - 1]
+    assert all((record.predicted is not None) == known[record.batch] for record in records)
+
+
 def test_a_run_goes_on_where_an_interruption_left_it(tmp_path: Path) -> None:
     log, seen = tmp_path / "log.jsonl", []
 

@@ -12,6 +12,7 @@ import pytest
 
 from loopwright import ops
 from loopwright.autotune.record import Record
+from loopwright.autotune.report.charts import charts_of
 from loopwright.autotune.report.history import histories, rank_correlation
 from loopwright.autotune.report.page import render
 from loopwright.autotune.report.scale import Scale
@@ -35,7 +36,8 @@ def record(trial: int, **other: Any) -> Record:
         "args": WORK.args,
         "time": f"2026-01-01T00:{trial // 60:02d}:{trial % 60:02d}+00:00",
         "trial": trial,
-        "extra": {"predicted": trial / 10},
+        "predicted": trial / 10,
+        "batch": trial // 10,
     }
     return Record(**{**values, **other})
 
@@ -188,3 +190,17 @@ def test_every_axis_has_labels_inside_it(values: list[float], log: bool) -> None
     assert 1 <= len(ticks) <= 12
     assert all(0 <= scale.place(tick) <= 100 for tick in ticks)
     assert all(0 <= scale.place(value) <= 100 for value in values)
+
+
+def test_it_shows_how_well_each_batch_was_predicted() -> None:
+    """The times fall as the predictions rise: every batch was ranked as it should be."""
+    (history,) = histories([record(n) for n in range(30)])
+    assert [len(batch) for batch in history.batches()] == [10, 10, 10]
+    (chart,) = [chart for chart in charts_of(history) if chart.heading == "Quality of the cost model"]
+    assert [words for _, words in chart.legend] == [
+        "rank correlation",
+        "share of the best 8 it had among its 8 best",
+    ]
+    assert chart.svg.count("<circle") == 3
+    (unknown,) = histories([record(n, batch=None, predicted=None) for n in range(30)])
+    assert "Quality of the cost model" not in [chart.heading for chart in charts_of(unknown)]
