@@ -30,6 +30,7 @@ CAUSES = (
     "out-of-memory",
     "worker-lost",
     "invalid",
+    "rejected",
 )
 """Why a trial failed, as :mod:`loopwright.autotune` writes it; a reader takes other words as well."""
 

@@ -20,6 +20,8 @@ from loopwright.autotune.replay import schedule_of
 from loopwright.autotune.result import Batch, least
 from loopwright.autotune.search.base import Quality, Search
 from loopwright.autotune.space import Point, SearchSpace
+from loopwright.autotune.validate import Validate, rejection
+from loopwright.autotune.verify import load_inputs, load_outputs
 from loopwright.sched.errors import LogError, LoopwrightError
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.runtime.target import Target
@@ -48,6 +50,7 @@ class Session:
         log: where records go.
         seed: noted in the records.
         progress: told what happens.
+        validate: asked about the outputs of each candidate that may become the best.
     """
 
     def __init__(
@@ -60,9 +63,11 @@ class Session:
         log: TuningLog,
         seed: int,
         progress: Progress,
+        validate: Validate | None = None,
     ) -> None:
         self.work, self.target, self.space, self.space_id = work, target, space, space_id
         self.search, self.log, self.seed, self.progress = search, log, seed, progress
+        self.validate = validate
         self.measured: list[Record] = []
         self.failures: Counter[str] = Counter()
         self.batches: list[Batch] = []
@@ -242,6 +247,9 @@ class Session:
     def _finish_finals(self, task: Task, finals: Finals, race: Race) -> None:
         """Time finalists on all cores beside the best so far, and complete their records."""
         outcomes = finals.finish()
+        if self.validate is not None:
+            for contender in race.finalists:
+                self._validate(task, finals, outcomes[contender.trial])
         ready = [c for c in race.finalists if outcomes[c.trial].ok]
         for contender in race.finalists:
             if contender not in ready:
@@ -259,6 +267,15 @@ class Session:
             assert contender.record is not None
             contender.record = replace(contender.record, seconds=seconds * scale)
             self._promote(contender)
+
+    def _validate(self, task: Task, finals: Finals, outcome: Outcome) -> None:
+        """Let the user see what a finalist computes; what they reject fails."""
+        assert self.validate is not None
+        if outcome.ok and finals.show(task, outcome.trial):
+            arrays = load_inputs(self.work, task.folder), load_outputs(self.work, task.folder)
+            reason = rejection(self.validate, *arrays)
+            if reason is not None:
+                outcome.cause, outcome.message, outcome.verified = "rejected", reason, False
 
     def _confirmed(self, task: Task, finals: Finals, trials: list[int], times: list[float]) -> list[float]:
         """If someone beat the best so far, times in which the two have raced alone once more.

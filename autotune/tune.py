@@ -23,6 +23,7 @@ from loopwright.autotune.session import Session
 from loopwright.autotune.sketch import sketches
 from loopwright.autotune.sketch.around import sketches_around
 from loopwright.autotune.space import SearchSpace, Sketch
+from loopwright.autotune.validate import Validate
 from loopwright.sched.errors import TuneError
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.runtime.target import Target, host
@@ -49,6 +50,7 @@ def tune(
     seed: int = 0,
     progress: Progress | None = None,
     search: str | Strategy = "anneal",
+    validate: Validate | None = None,
     limits: Limits | None = None,
     worker_command: Sequence[str] | None = None,
 ) -> TuneResult:
@@ -72,6 +74,9 @@ def tune(
         search: ``"anneal"``, ``"evolve"``, ``"random"`` or ``"grid"``; or a function of a
             :class:`~loopwright.autotune.space.SearchSpace` and a seed that returns a search of your own
             (:class:`~loopwright.autotune.search.base.Search`).
+        validate: a test of your own: a function of the inputs and the outputs, two lists of arrays, called in this process with
+            what each candidate computes that may become the best. It rejects one by returning False or the reason as text, or by
+            raising; the trial then fails with the cause ``rejected``.
         limits: for each candidate; see :class:`loopwright.autotune.measure.task.Limits`.
         worker_command: the command line of workers, instead of the usual one.
 
@@ -92,12 +97,12 @@ def tune(
     whole, work = work, measured_at(work, at)
     check_numbers(trials, more, minutes, seed, patience)
     searched = strategy(search)
-    check_hooks(progress, limits, worker_command)
+    check_hooks(progress, validate, limits, worker_command)
     parsed = runnable(target)
     where, space_id = space_of(work, parsed, space, start)
     told = progress or silent
     with opened_log(log) as opened:
-        session = Session(work, parsed, where, space_id, searched(where, seed), opened, seed, told)
+        session = Session(work, parsed, where, space_id, searched(where, seed), opened, seed, told, validate)
         have = opened.count(work.key, parsed, space_id if space_id != AUTOMATIC else None)
         wanted = wanted_trials(trials, more, minutes, have)
         began = time.monotonic()
@@ -196,8 +201,10 @@ def check_workload(work: object) -> None:
         raise TuneError(f"tune takes a workload, such as ops.matmul(M=512, N=512, K=512), not {work!r}{hint}")
 
 
-def check_hooks(progress: object, limits: object, worker_command: object) -> None:
-    """Refuse a progress function, limits or a command line of workers that cannot be any."""
+def check_hooks(progress: object, validate: object, limits: object, worker_command: object) -> None:
+    """Refuse a progress function, a test, limits or a command line of workers that cannot be any."""
+    if validate is not None and not callable(validate):
+        raise TuneError(f"validate={validate!r}: a function of inputs and outputs is expected")
     if progress is not None and not callable(progress):
         raise TuneError(f"progress={progress!r}: a function that takes events is expected")
     if limits is not None and not isinstance(limits, Limits):

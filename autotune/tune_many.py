@@ -26,6 +26,7 @@ from loopwright.autotune.tune import (
     runnable,
     space_of,
 )
+from loopwright.autotune.validate import Validate
 from loopwright.sched.errors import TuneError
 from loopwright.sched.language.workload import Workload
 
@@ -68,6 +69,7 @@ def tune_many(
     seed: int = 0,
     progress: Progress | None = None,
     search: str | Strategy = "anneal",
+    validate: Validate | None = None,
     limits: Limits | None = None,
     worker_command: Sequence[str] | None = None,
 ) -> list[TuneResult]:
@@ -79,7 +81,7 @@ def tune_many(
         minutes: for all of them together. Each batch goes where it is expected to save most, by what the workload weighs, how
             long it takes and what its batches have gained so far (:func:`loopwright.autotune.share.expected_gain`).
         patience: a workload is done when so many of its trials in a row have not improved it by one per cent.
-        target, log, seed, progress, search, limits, worker_command: as in ``tune``.
+        target, log, seed, progress, search, validate, limits, worker_command: as in ``tune``.
 
     Returns:
         A result for each item, in order.
@@ -97,7 +99,7 @@ def tune_many(
             raise TuneError(f"{item.name}: the weight is {item.weight!r}; a positive number is expected")
     check_numbers(trials, more, minutes, seed, patience)
     searched = strategy(search)
-    check_hooks(progress, limits, worker_command)
+    check_hooks(progress, validate, limits, worker_command)
     parsed = runnable(target)
     told = progress or silent
     with opened_log(log) as opened:
@@ -109,7 +111,9 @@ def tune_many(
             if work.key in parts:
                 continue
             space, space_id = space_of(work, parsed, None)
-            session = Session(work, parsed, space, space_id, searched(space, seed), opened, seed, told)
+            session = Session(
+                work, parsed, space, space_id, searched(space, seed), opened, seed, told, validate
+            )
             have = opened.count(work.key, parsed)
             wanted = wanted_trials(trials, more, minutes, have)
             names = tuple(sketch.name for sketch in space.sketches)

@@ -139,6 +139,17 @@ def prepare(work: Workload, folder: Path, seed: int = 0) -> None:
     Judge(Expected.of(work, inputs)).save(folder)
 
 
+def save_outputs(folder: Path, outputs: list[Array]) -> None:
+    """Write what a candidate computes, for :func:`load_outputs`."""
+    for nth, array in enumerate(outputs):
+        _save(folder / f"output{nth}.npy", array)
+
+
+def load_outputs(work: Workload, folder: Path) -> list[Array]:
+    """What :func:`save_outputs` wrote."""
+    return [_load(folder / f"output{nth}.npy", stage.dtype) for nth, stage in enumerate(work.outputs)]
+
+
 def load_inputs(work: Workload, folder: Path) -> list[Array]:
     """The input arrays that :func:`prepare` wrote, in memory of NumPy's own, aligned as a user's arrays would be."""
     return [_load(folder / f"input{nth}.npy", tensor.dtype) for nth, tensor in enumerate(work.inputs)]

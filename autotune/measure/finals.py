@@ -123,6 +123,23 @@ class Finals:
             if self._fault() is not None:
                 return None
 
+    def show(self, task: Task, trial: int) -> bool:
+        """Have a built candidate write its outputs into the task's folder; False if the worker is lost over it."""
+        if (task.key, trial) not in self._built:
+            return False
+        seat = self.seat
+        seat.busy = Candidate(trial, "")
+        seat.enter("run")
+        seat.child.send({"op": "show", "key": task.key, "trial": trial, "folder": str(task.folder)})
+        while True:
+            for message in self._messages():
+                if message.get("event") == "shown":
+                    seat.busy, seat.deadline = None, float("inf")
+                    return True
+                note(seat, message)
+            if self._fault() is not None:
+                return False
+
     def _until_ready(self) -> None:
         while not self.seat.ready:
             for message in self._messages():

@@ -95,6 +95,8 @@ class Worker:
                 self.answer(self.attempt, message)
             elif operation == "build":
                 self.answer(self.prepare, message)
+            elif operation == "show":
+                self.show(message)
             elif operation == "race":
                 self.race(message)
 
@@ -151,6 +153,17 @@ class Worker:
         while len(self.kernels) > 2 * KEPT_KERNELS:  # never fewer than the tuner believes
             self.kernels.popitem(last=False)
         return {"verified": True, "build_seconds": spent}
+
+    def show(self, message: dict[str, Any]) -> None:
+        """Run a kernel that was built before, and write its outputs to files."""
+        from loopwright.autotune.verify import save_outputs
+
+        task = self.task(message)
+        self.channel.send(event="phase", phase="run")
+        task.judge.poison(task.outputs)
+        self.kernels[message["key"], message["trial"]](*task.arguments)
+        save_outputs(Path(message["folder"]), task.outputs)
+        self.channel.send(event="shown")
 
     def race(self, message: dict[str, Any]) -> None:
         """Time kernels that were built before, in turns."""
