@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from loopwright.autotune.log import Record
+from loopwright.autotune.measure.hosts import device_name, versions
 from loopwright.autotune.measure.pool import Candidate
+from loopwright.autotune.measure.task import Outcome
 from loopwright.autotune.space import Point
 from loopwright.sched.scheduling.schedule import Schedule
 
@@ -19,6 +23,7 @@ class Contender:
     text: str
     shares: float
     predicted: float | None = None
+    features: dict[str, Any] | None = None
     trial: int = -1
     record: Record | None = None
     written: bool = False
@@ -43,3 +48,15 @@ class Race:
     finalists: list[Contender]
     best: Record | None
     candidate: Candidate | None
+
+
+def fates_of(records: Iterable[Record]) -> dict[str, Outcome]:
+    """How codes fared that were measured on this device, with what is installed now: they would fare the same again."""
+    today = device_name(), versions()
+    return {
+        record.code: Outcome(
+            record.trial or 0, record.cause, record.message, screen=record.screen, verified=record.verified
+        )
+        for record in records
+        if record.code and (record.device, record.versions) == today
+    }

@@ -6,6 +6,7 @@ All of them sit behind :class:`Model`; the search does not know which one it tal
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,8 +41,11 @@ class Model(Protocol):
     def ready(self) -> bool:
         """Whether it has learnt enough for its predictions to mean something."""
 
-    def fit(self, rows: Array, scores: Array) -> None:
-        """Learn from all measurements so far: a row of features and a score for each; failures have a score of 0."""
+    def fit(self, rows: Array, scores: Array, groups: Sequence[int] = ()) -> None:
+        """Learn from all measurements so far: a row of features and a score for each; failures have a score of 0.
+
+        ``groups`` has the numbers of rows, in order, that may be compared: those of each workload. By default all may.
+        """
 
     def predict(self, rows: Array) -> Array:
         """Scores of candidates; only their order means anything."""
@@ -55,7 +59,7 @@ class RandomModel:
     def __init__(self, seed: int = 0) -> None:
         self._rng = np.random.default_rng(seed)
 
-    def fit(self, rows: Array, scores: Array) -> None:
+    def fit(self, rows: Array, scores: Array, groups: Sequence[int] = ()) -> None:
         """Learn nothing."""
 
     def predict(self, rows: Array) -> Array:
@@ -68,7 +72,7 @@ class AnalyticModel:
 
     ready = True
 
-    def fit(self, rows: Array, scores: Array) -> None:
+    def fit(self, rows: Array, scores: Array, groups: Sequence[int] = ()) -> None:
         """Learn nothing."""
 
     def predict(self, rows: Array) -> Array:
@@ -94,14 +98,14 @@ class XGBModel:
         """Whether it has been fitted."""
         return self._booster is not None
 
-    def fit(self, rows: Array, scores: Array) -> None:
+    def fit(self, rows: Array, scores: Array, groups: Sequence[int] = ()) -> None:
         """Fit anew to all samples: a fraction of a second for a thousand."""
         if len(rows) < FEWEST or float(np.ptp(scores)) == 0.0:
             return
         import xgboost
 
         data = xgboost.DMatrix(rows, label=scores, missing=float("nan"), nthread=1)
-        data.set_group([len(rows)])
+        data.set_group(list(groups) or [len(rows)])
         self._booster = xgboost.train(self._parameters, data, num_boost_round=self._rounds)
 
     def predict(self, rows: Array) -> Array:

@@ -83,6 +83,7 @@ class Record:
     code: str | None = None
     batch: int | None = None
     predicted: float | None = None
+    features: dict[str, Any] | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     """Fields that this version does not know; they are written back at the end of the line."""
 
@@ -276,6 +277,8 @@ def _check_objects(record: Record) -> None:
             raise _wrong(record, "schedule", "the JSON of a schedule") from None
     if record.schedule is not None and not isinstance(record.schedule, (list, dict)):
         raise _wrong(record, "schedule", "the JSON of a schedule")
+    if record.features is not None and not isinstance(record.features, dict):
+        raise _wrong(record, "features", "an object, or null")
     clash = sorted(set(record.extra) & set(_FIELDS))
     if clash:
         raise _wrong(record, "extra", f"fields of other names than {', '.join(clash)}")

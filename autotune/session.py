@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from loopwright.autotune.contender import Contender, Race
+from loopwright.autotune.contender import Contender, Race, fates_of
 from loopwright.autotune.events import Improved, Planned, Progress, Tried
 from loopwright.autotune.log import Record, TuningLog, timestamp
 from loopwright.autotune.measure.finals import Finals
@@ -20,6 +20,7 @@ from loopwright.autotune.replay import schedule_of
 from loopwright.autotune.result import Batch, least
 from loopwright.autotune.search.base import Quality, Search
 from loopwright.autotune.space import Point, SearchSpace
+from loopwright.autotune.transfer import features_of, lessons
 from loopwright.autotune.validate import Validate, rejection
 from loopwright.autotune.verify import load_inputs, load_outputs
 from loopwright.sched.errors import LogError, LoopwrightError
@@ -50,6 +51,7 @@ class Session:
         log: where records go.
         seed: noted in the records.
         progress: told what happens.
+        others: records of other workloads, to learn from.
         validate: asked about the outputs of each candidate that may become the best.
     """
 
@@ -63,6 +65,7 @@ class Session:
         log: TuningLog,
         seed: int,
         progress: Progress,
+        others: Sequence[Record] = (),
         validate: Validate | None = None,
     ) -> None:
         self.work, self.target, self.space, self.space_id = work, target, space, space_id
@@ -80,13 +83,12 @@ class Session:
         self._best: Record | None = None
         self._held: float | None = None  # the best when it last fell by GAIN
         self._fates: dict[str, Outcome] = {}
+        search.teach(lessons(work, target, others))
         self._resume(log.records(work.key, target))
 
     def _resume(self, records: Sequence[Record]) -> None:
         """Learn from what the log has of this workload and target."""
-        self._fates = {
-            record.code: _fate(record) for record in records if record.code and _is_of_today(record)
-        }
+        self._fates = fates_of(records)
         self._next_trial = len(records)
         best = least(records, self.work)
         self._best = best.record if best is not None else None
@@ -192,10 +194,14 @@ class Session:
                 break
             scores = self.search.expected(points)
             expected = [None] * len(points) if scores is None else [float(score) for score in scores]
-            for point, shares, score in zip(points, self.space.shares(points), expected, strict=True):
+            rows = self.space.rows(points)
+            for point, shares, score, row in zip(
+                points, self.space.shares(points), expected, rows, strict=True
+            ):
                 schedule = self.space.schedule(point)
                 if schedule is not None:
-                    self._planned.append(Contender(point, schedule, schedule.to_json(), float(shares), score))
+                    text, features = schedule.to_json(), features_of(row)
+                    self._planned.append(Contender(point, schedule, text, float(shares), score, features))
         self._planning += time.perf_counter() - start
 
     def _cut(self) -> float | None:
@@ -345,6 +351,7 @@ class Session:
             code=outcome.code,
             batch=len(self.batches),
             predicted=contender.predicted,
+            features=contender.features,
         )
 
     def _write(self, contender: Contender) -> None:
@@ -354,18 +361,6 @@ class Session:
         with undisturbed():
             self.log.append(contender.record)
             contender.written = True
-
-
-def _is_of_today(record: Record) -> bool:
-    """Whether a record was measured on this device, with what is installed now: its code would fare the same again."""
-    return record.device == device_name() and record.versions == versions()
-
-
-def _fate(record: Record) -> Outcome:
-    """What a record says about its code."""
-    return Outcome(
-        record.trial or 0, record.cause, record.message, screen=record.screen, verified=record.verified
-    )
 
 
 def drift(before: float, now: float) -> float:

@@ -102,7 +102,18 @@ def tune(
     where, space_id = space_of(work, parsed, space, start)
     told = progress or silent
     with opened_log(log) as opened:
-        session = Session(work, parsed, where, space_id, searched(where, seed), opened, seed, told, validate)
+        session = Session(
+            work,
+            parsed,
+            where,
+            space_id,
+            searched(where, seed),
+            opened,
+            seed,
+            told,
+            opened.records(),
+            validate,
+        )
         have = opened.count(work.key, parsed, space_id if space_id != AUTOMATIC else None)
         wanted = wanted_trials(trials, more, minutes, have)
         began = time.monotonic()

@@ -106,13 +106,14 @@ def tune_many(
         start = time.monotonic()
         until = start + 60 * minutes if minutes is not None else None
         parts: dict[str, _Part] = {}
+        known = opened.records()
         for item in parts_of:
             work = item.workload
             if work.key in parts:
                 continue
             space, space_id = space_of(work, parsed, None)
             session = Session(
-                work, parsed, space, space_id, searched(space, seed), opened, seed, told, validate
+                work, parsed, space, space_id, searched(space, seed), opened, seed, told, known, validate
             )
             have = opened.count(work.key, parsed)
             wanted = wanted_trials(trials, more, minutes, have)

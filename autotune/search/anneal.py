@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from loopwright.autotune.model import Model, XGBModel, rank_correlation, recall_at
-from loopwright.autotune.search.base import Memory, Quality
+from loopwright.autotune.search.base import Memory, Quality, scored
 from loopwright.autotune.space import Point, SearchSpace
+from loopwright.autotune.transfer import Lesson
 
 Array = np.ndarray[Any, Any]
 
@@ -66,6 +67,7 @@ class AnnealSearch:
         self._rng = np.random.default_rng(seed)
         self._chains: list[Point] = []
         self._rows: dict[Point, Array] = {}
+        self._lessons: list[tuple[Array, Array]] = []  # rows and scores, a pair for each workload
 
     def propose(self, count: int, closing: bool = False) -> list[Point]:
         """The next batch: predicted best, diverse, and some at random."""
@@ -88,14 +90,32 @@ class AnnealSearch:
         """The model's scores, once it has learnt anything."""
         return self.model.predict(self._rows_of(points)) if self.model.ready and points else None
 
+    def teach(self, lessons: Sequence[Lesson]) -> None:
+        """Let the model begin with what other shapes have shown."""
+        width = len(self.space.feature_names)
+        for lesson in lessons:
+            rows = np.full((len(lesson.rows), width), np.nan, np.float32)
+            rows[:, : lesson.rows.shape[1]] = lesson.rows
+            self._lessons.append((rows, scored(lesson.times)))
+        self._fit()
+
     def learn(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality | None:
         """Fit the model to all measurements, after noting how well it had ranked these."""
         if not points:
             return None
         quality = self._quality(points, times) if self.model.ready else None
         self.memory.add(points, times)
-        self.model.fit(self._rows_of(self.memory.points), self.memory.scores())
+        self._fit()
         return quality
+
+    def _fit(self) -> None:
+        """Fit the model to this workload's measurements and to what others say; each is ranked within itself."""
+        groups = list(self._lessons)
+        if self.memory.points:
+            groups.append((self._rows_of(self.memory.points), self.memory.scores()))
+        if groups:
+            rows, scores = (np.concatenate(parts) for parts in zip(*groups, strict=True))
+            self.model.fit(rows, scores, [len(part) for _, part in groups])
 
     def _quality(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality:
         measured = [(p, t) for p, t in zip(points, times, strict=True) if t is not None]

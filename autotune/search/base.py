@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from loopwright.autotune.space import Point, SearchSpace
+from loopwright.autotune.transfer import Lesson
 
 Array = np.ndarray[Any, Any]
 
@@ -33,6 +34,9 @@ class Search(Protocol):
 
     def expected(self, points: Sequence[Point]) -> Array | None:
         """What the search expects of points, a number for each: the more, the faster. None if it expects nothing."""
+
+    def teach(self, lessons: Sequence[Lesson]) -> None:
+        """Take in what other workloads say, before anything is proposed."""
 
     def learn(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality | None:
         """Take in the times of points (None: failed), whether proposed here or found in a log."""
@@ -59,10 +63,8 @@ class Memory:
         return [self.points[n] for n in order if np.isfinite(self.times[n])]
 
     def scores(self) -> Array:
-        """For each measured point how near it is to the best: 1 for the best, 0 for a failure."""
-        times = np.asarray(self.times)
-        least = times.min(initial=np.inf)
-        return least / times if np.isfinite(least) else np.zeros(len(times))
+        """For each measured point how near it is to the best."""
+        return scored(np.asarray(self.times))
 
     def fresh(self, rng: np.random.Generator, count: int) -> list[Point]:
         """Random points never seen before; all that are left if they are few."""
@@ -77,3 +79,14 @@ class Memory:
         for nth in rng.permutation(len(left))[: count - len(found)]:
             found[left[nth]] = None
         return list(found)
+
+
+def scored(times: Array) -> Array:
+    """How near each of some times is to the least: 1 for that, 0 for an infinite one, which is a failure.
+
+    Example:
+        >>> scored(np.array([2.0, 1.0, np.inf])).tolist()
+        [0.5, 1.0, 0.0]
+    """
+    least = times.min(initial=np.inf)
+    return least / times if np.isfinite(least) else np.zeros(len(times))

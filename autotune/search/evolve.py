@@ -9,6 +9,7 @@ import numpy as np
 
 from loopwright.autotune.search.base import Memory, Quality
 from loopwright.autotune.space import Point, SearchSpace
+from loopwright.autotune.transfer import Lesson
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,9 @@ class EvolutionarySearch:
 
     def expected(self, points: Sequence[Point]) -> None:
         """Nothing: there is no model."""
+
+    def teach(self, lessons: Sequence[Lesson]) -> None:
+        """Nothing is learnt from other workloads."""
 
     def learn(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality | None:
         """Take the measured points into the population."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from loopwright.autotune.search.base import Memory, Quality
 from loopwright.autotune.space import Point, SearchSpace
+from loopwright.autotune.transfer import Lesson
 
 # Candidates whose rules are looked at together.
 CHUNK = 1024
@@ -35,6 +36,9 @@ class GridSearch:
 
     def expected(self, points: Sequence[Point]) -> None:
         """Nothing: there is no model."""
+
+    def teach(self, lessons: Sequence[Lesson]) -> None:
+        """Nothing is learnt from other workloads."""
 
     def learn(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality | None:
         """Remember what was measured, so that it is not measured again."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from loopwright.autotune.search.base import Memory, Quality
 from loopwright.autotune.space import Point, SearchSpace
+from loopwright.autotune.transfer import Lesson
 
 
 class RandomSearch:
@@ -30,6 +31,9 @@ class RandomSearch:
 
     def expected(self, points: Sequence[Point]) -> None:
         """Nothing: there is no model."""
+
+    def teach(self, lessons: Sequence[Lesson]) -> None:
+        """Nothing is learnt from other workloads."""
 
     def learn(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality | None:
         """Remember what was measured, so that it is not measured again."""

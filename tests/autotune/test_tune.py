@@ -199,7 +199,7 @@ def test_minutes_end_a_run(tmp_path: Path) -> None:
         ({"minutes": 0}, TuneError, "minutes=0"),
         ({"minutes": float("nan")}, TuneError, "minutes=nan"),
         ({"seed": "x"}, TuneError, "seed='x'"),
-        ({"search": "genetic"}, TuneError, "there are anneal, random"),
+        ({"search": "genetic"}, TuneError, "there are 'anneal', 'evolve', 'random', 'grid'"),
         ({"space": []}, TuneError, "no schedule in it"),
         ({"space": 3}, TuneError, "takes a schedule"),
         ({"space": ops.matmul(M=2, N=2, K=2).schedule()}, TuneError, "computes something else"),
