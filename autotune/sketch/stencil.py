@@ -14,7 +14,7 @@ from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.extents import known
 from loopwright.sched.recipes.chains import Chain
 from loopwright.sched.recipes.stencil import StencilPlan, stencil
-from loopwright.sched.recipes.stencil_plan import MOST_CODE, points_of, stencil_plan
+from loopwright.sched.recipes.stencil_plan import MOST_CODE, points_of, stencil_plan, width_of
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.knobs import Knob
 from loopwright.sched.scheduling.schedule import Schedule
@@ -50,7 +50,7 @@ def stencil_sketches(base: Schedule, chain: Chain, target: Target) -> Iterator[S
 
 def _knobs(chain: Chain, target: Target) -> dict[str, Knob]:
     """The numbers of the plan that matter for this chain."""
-    height, width = known(chain.row.extent), known(chain.lane.extent)
+    height, width = known(chain.row.extent), width_of(chain)
     native = max(1, target.vector_bytes // chain.itemsize)
     values = {
         "rows": [n for n in (1, 2, 3, 4, 6, 8, 12, 16) if n <= height],

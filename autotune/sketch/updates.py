@@ -12,8 +12,7 @@ from loopwright.autotune.space import Rule, Sketch
 from loopwright.sched import dtypes
 from loopwright.sched.language.extents import known
 from loopwright.sched.language.interval import most
-from loopwright.sched.language.stage import Stage
-from loopwright.sched.recipes.update import UpdatePlan, along_memory, beside, longest, steps, update
+from loopwright.sched.recipes.update import UpdatePlan, beside, independent, longest, steps, update
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.knobs import Knob
 from loopwright.sched.scheduling.schedule import Schedule
@@ -27,7 +26,9 @@ SLICES_PER_CORE = (1, 2, 4, 8)
 def update_sketches(base: Schedule, name: str, target: Target) -> Iterator[Sketch]:
     """A sketch for each way the update's structure allows, on all cores, and, for what is soon done, on one."""
     stage = base.nests.stages[name].stage
-    parts = {part: Knob(f"{name}.{part}", tuple(values)) for part, values in _choices(stage, target).items()}
+    parts = {
+        part: Knob(f"{name}.{part}", tuple(values)) for part, values in _choices(base, name, target).items()
+    }
     if not parts:
         return
     for parallel in [True, False] if steps(stage) <= MAYBE_SERIAL and "slices" not in parts else [True]:
@@ -44,14 +45,14 @@ def _whole_vectors(parts: Mapping[str, Knob]) -> Rule:
     return lambda values: values[lanes] <= values[span]
 
 
-def _choices(stage: Stage, target: Target) -> dict[str, list[int]]:
+def _choices(base: Schedule, name: str, target: Target) -> dict[str, list[int]]:
     """The parts of a plan that are worth varying, with the values to try."""
-    found: dict[str, list[int]] = {}
-    axis, row = along_memory(stage), beside(stage)
+    stage, found = base.nests.stages[name].stage, dict[str, list[int]]()
+    axis, row = independent(base, name), beside(stage)
     if axis is not None:
         native = max(1, target.vector_bytes // dtypes.itemsize(stage.dtype))
         found["lanes"] = vector_lengths(known(axis.extent), native, 8)
-        if row is not None:
+        if row is not None and not axis.reduce:
             found["span"] = [span for span in SPANS if span <= known(axis.extent)] or [known(axis.extent)]
     elif row is not None:
         found["rows"] = [rows for rows in ROWS if rows <= known(row.extent)]

@@ -30,9 +30,9 @@ class UpdatePlan:
     """The numbers of an update's schedule; knobs stand for those that are tuned.
 
     Attributes:
-        lanes: along an axis of the update's own that lies in memory; 1 for none.
-        span: elements of that axis that take each step of the domain together.
-        rows: iterations of an axis of its own that run side by side, inside the domain; 1 for none.
+        lanes: along the axis that lies in memory, if its iterations are independent; 1 for none.
+        span: elements of that axis that take each step of the domain together, if it is one of the update's own.
+        rows: iterations of an axis of its own that run side by side, inside the domain, where there are no lanes; 1 for none.
         slices: steps of the domain's longest axis that are accumulated in one slice, apart from the others; None for no slices.
         parallel: whether all cores take part.
     """
@@ -48,7 +48,7 @@ def update_plan(schedule: Schedule, name: str, target: Target) -> UpdatePlan:
     """The plan of an update that was never tuned."""
     stage = schedule.nests.stages[name].stage
     parallel = steps(stage) >= WORTH_SHARING
-    axis = along_memory(stage)
+    axis = independent(schedule, name)
     if axis is not None:
         lanes = 2 * max(1, target.vector_bytes // dtypes.itemsize(stage.dtype))
         span = min(SPAN, ceil(known(axis.extent) / target.cores)) if parallel else SPAN
@@ -63,10 +63,11 @@ def update_plan(schedule: Schedule, name: str, target: Target) -> UpdatePlan:
 def update(schedule: Schedule, name: str, plan: UpdatePlan) -> Schedule:
     """Schedule an update by a plan; of its directives those that the checks refuse are left out."""
     stage = schedule.nests.stages[name].stage
-    along, row = along_memory(stage), beside(stage)
+    along, row = independent(schedule, name), beside(stage)
     wide = [axis.name for axis in stage.all_axes if most(axis.extent) > 1]
     if along is not None and plan.lanes != 1:
-        moved = _inside(schedule, name, along, plan.span) if row is not None else schedule
+        whole = row is None or along.reduce
+        moved = schedule if whole else _inside(schedule, name, along, plan.span)
         inner = f"{along}_r" if moved is not schedule else along.name
         schedule = _tried(moved, "vectorize", f"{name}.{inner}", plan.lanes)
     elif row is not None and plan.rows != 1:
@@ -81,10 +82,15 @@ def update(schedule: Schedule, name: str, plan: UpdatePlan) -> Schedule:
     return schedule
 
 
-def along_memory(stage: Stage) -> Axis | None:
-    """The axis of the update that lies in memory, of its own or of its domain."""
+def independent(schedule: Schedule, name: str) -> Axis | None:
+    """The axis of an update that lies in memory, if its iterations know nothing of each other: one of its own, or of its
+    domain if the checks let it run in vectors."""
+    stage = schedule.nests.stages[name].stage
     last = stage.updating.at[-1] if stage.updating is not None and stage.updating.at else None
-    return next((axis for axis in stage.axes if axis is last and most(axis.extent) > 1), None)
+    axis = next((axis for axis in stage.all_axes if axis is last and most(axis.extent) > 1), None)
+    if axis is None or not axis.reduce:
+        return axis
+    return axis if _tried(schedule, "vectorize", f"{name}.{axis}", 2) is not schedule else None
 
 
 def beside(stage: Stage) -> Axis | None:
@@ -97,7 +103,7 @@ def beside(stage: Stage) -> Axis | None:
 def sliceable(stage: Stage, cores: int) -> bool:
     """Whether the domain is so long that each core may have a part of it, accumulated into elements of its own."""
     elements = prod(known(extent) for extent in stage.shape)
-    return beside(stage) is None and along_memory(stage) is None and steps(stage) >= STEPS * cores * elements
+    return beside(stage) is None and steps(stage) >= STEPS * cores * elements
 
 
 def longest(stage: Stage) -> Axis:

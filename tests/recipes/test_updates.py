@@ -26,6 +26,14 @@ def last_index(N: int, bins: int) -> Any:
     return f.update(lambda old: t + old * 0, at=lw.min(lw.cast("int32", x[t]), bins - 1), over=t)
 
 
+@lw.operator
+def doubled_part(M: int, N: int) -> Any:
+    """An update of a part of each row, in which no element knows of another."""
+    x, t = lw.input("x", (M, N)), lw.reduce_axis("t", N // 2)
+    f = lw.compute("f", (M, N), lambda i, j: x[i, j])
+    return f.update(lambda i: ((i, t), f[i, t] * 2), over=t)
+
+
 WORKLOADS: dict[str, Callable[[], Workload]] = {
     "down": lambda: ops.cumsum(X=(37, 301), axis=0),
     "down, batched": lambda: ops.cumsum(X=(3, 11, 50), axis=1, dtype="float64"),
@@ -39,6 +47,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "more bins than numbers": lambda: ops.bincount(N=40, bins=5000),
     "the last of each": lambda: last_index(N=30_001, bins=7),
     "greatest": lambda: ops.top_k(X=(9, 70), K=5),
+    "a part of each row": lambda: doubled_part(M=23, N=130),
     "scattered": lambda: ops.scatter_add(M=20, N=33, K=50),
 }
 
@@ -62,6 +71,11 @@ def test_counting_is_shared_out_only_where_it_pays() -> None:
     assert not slices(ops.bincount(N=1000, bins=4))
     on_one_core = default_schedule(ops.bincount(N=1_000_000, bins=1000), ONE_CORE)
     assert "Y_slices" not in on_one_core.nests.stages
+
+
+def test_a_domain_without_an_order_runs_in_vectors() -> None:
+    loops = default_schedule(doubled_part(M=64, N=256), ONE_CORE).nests.stages["f.u0"].loops
+    assert [(loop.name, loop.kind) for loop in loops][-1] == ("t.v", "vectorize")
 
 
 def test_order_is_kept_where_it_matters() -> None:
