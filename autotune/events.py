@@ -68,6 +68,14 @@ class Improved:
 
 
 @dataclass(frozen=True)
+class Noisy:
+    """The machine is busy with something else: the best so far took ``spread`` times as long in one race as in another."""
+
+    workload: str
+    spread: float
+
+
+@dataclass(frozen=True)
 class Finished:
     """A workload's tuning is over."""
 
@@ -75,7 +83,7 @@ class Finished:
     result: TuneResult
 
 
-Event: TypeAlias = "Started | Planned | Tried | Improved | Finished"
+Event: TypeAlias = "Started | Planned | Tried | Improved | Noisy | Finished"
 Progress = Callable[[Event], None]
 
 

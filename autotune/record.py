@@ -84,6 +84,7 @@ class Record:
     batch: int | None = None
     predicted: float | None = None
     features: dict[str, Any] | None = None
+    cold: bool = False
     extra: dict[str, Any] = field(default_factory=dict)
     """Fields that this version does not know; they are written back at the end of the line."""
 
@@ -249,8 +250,9 @@ def _check_numbers(record: Record) -> None:
         if not math.isfinite(float(record.predicted)):
             raise _wrong(record, "predicted", "a finite number, or null")
         object.__setattr__(record, "predicted", float(record.predicted))
-    if not isinstance(record.verified, bool):
-        raise _wrong(record, "verified", "true or false")
+    for name in ("verified", "cold"):
+        if not isinstance(getattr(record, name), bool):
+            raise _wrong(record, name, "true or false")
 
 
 def _check_texts(record: Record) -> None:

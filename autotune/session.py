@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 
 from loopwright.autotune.contender import Contender, Race, fates_of
-from loopwright.autotune.events import Improved, Planned, Progress, Tried
+from loopwright.autotune.events import Improved, Noisy, Planned, Progress, Tried
+from loopwright.autotune.interrupts import undisturbed
 from loopwright.autotune.log import Record, TuningLog, timestamp
 from loopwright.autotune.measure.finals import Finals
 from loopwright.autotune.measure.hosts import device_name, versions
 from loopwright.autotune.measure.pool import Candidate, Pool
 from loopwright.autotune.measure.task import Outcome, Task
+from loopwright.autotune.noise import Noise
 from loopwright.autotune.replay import schedule_of
 from loopwright.autotune.result import Batch, least
 from loopwright.autotune.search.base import Quality, Search
@@ -53,6 +53,7 @@ class Session:
         progress: told what happens.
         others: records of other workloads, to learn from.
         validate: asked about the outputs of each candidate that may become the best.
+        cold: noted in the records.
     """
 
     def __init__(
@@ -67,10 +68,11 @@ class Session:
         progress: Progress,
         others: Sequence[Record] = (),
         validate: Validate | None = None,
+        cold: bool = False,
     ) -> None:
         self.work, self.target, self.space, self.space_id = work, target, space, space_id
         self.search, self.log, self.seed, self.progress = search, log, seed, progress
-        self.validate = validate
+        self.validate, self.cold = validate, cold
         self.measured: list[Record] = []
         self.failures: Counter[str] = Counter()
         self.batches: list[Batch] = []
@@ -81,6 +83,7 @@ class Session:
         self._planning = 0.0
         self._screens: list[float] = []
         self._best: Record | None = None
+        self._noise = Noise()
         self._held: float | None = None  # the best when it last fell by GAIN
         self._fates: dict[str, Outcome] = {}
         search.teach(lessons(work, target, others))
@@ -268,7 +271,12 @@ class Session:
         if incumbent is not None:
             times = self._confirmed(task, finals, trials, times)
         known = race.best.seconds if race.best is not None else None
-        scale = drift(known, times[0]) if incumbent and known else 1.0
+        scale = 1.0
+        if incumbent and known:
+            scale = drift(known, times[0])
+            spread = self._noise.note(times[0] / known)
+            if spread is not None:
+                self.progress(Noisy(self.label, spread))
         for contender, seconds in zip(ready, times[1:] if incumbent else times, strict=True):
             assert contender.record is not None
             contender.record = replace(contender.record, seconds=seconds * scale)
@@ -352,6 +360,7 @@ class Session:
             batch=len(self.batches),
             predicted=contender.predicted,
             features=contender.features,
+            cold=self.cold,
         )
 
     def _write(self, contender: Contender) -> None:
@@ -376,16 +385,3 @@ def drift(before: float, now: float) -> float:
     """
     scale = before / now
     return scale if 1.0 <= scale <= DRIFT else 1.0
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Let a Ctrl-C wait until the block is done."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, old)

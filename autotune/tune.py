@@ -51,6 +51,7 @@ def tune(
     progress: Progress | None = None,
     search: str | Strategy = "anneal",
     validate: Validate | None = None,
+    cold: bool = False,
     limits: Limits | None = None,
     worker_command: Sequence[str] | None = None,
 ) -> TuneResult:
@@ -77,6 +78,8 @@ def tune(
         validate: a test of your own: a function of the inputs and the outputs, two lists of arrays, called in this process with
             what each candidate computes that may become the best. It rejects one by returning False or the reason as text, or by
             raising; the trial then fails with the cause ``rejected``.
+        cold: empty the caches before each timed call, for kernels that will find their data in memory. Such times are not to be
+            compared with others: give them a log of their own.
         limits: for each candidate; see :class:`loopwright.autotune.measure.task.Limits`.
         worker_command: the command line of workers, instead of the usual one.
 
@@ -113,6 +116,7 @@ def tune(
             told,
             opened.records(),
             validate,
+            cold,
         )
         have = opened.count(work.key, parsed, space_id if space_id != AUTOMATIC else None)
         wanted = wanted_trials(trials, more, minutes, have)
@@ -121,7 +125,7 @@ def tune(
         names = tuple(sketch.name for sketch in where.sketches)
         told(Started(str(work), str(parsed), have, wanted, minutes, where.size, names))
         if wanted is None or wanted > 0:
-            with Bench(limits, worker_command, parsed, seed) as bench:
+            with Bench(limits, worker_command, parsed, seed, cold) as bench:
                 _run(session, bench, Budget(wanted, until, began, patience))
         result = result_of(session, opened, time.monotonic() - began)
         if at is not None:

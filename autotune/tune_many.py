@@ -70,6 +70,7 @@ def tune_many(
     progress: Progress | None = None,
     search: str | Strategy = "anneal",
     validate: Validate | None = None,
+    cold: bool = False,
     limits: Limits | None = None,
     worker_command: Sequence[str] | None = None,
 ) -> list[TuneResult]:
@@ -81,7 +82,7 @@ def tune_many(
         minutes: for all of them together. Each batch goes where it is expected to save most, by what the workload weighs, how
             long it takes and what its batches have gained so far (:func:`loopwright.autotune.share.expected_gain`).
         patience: a workload is done when so many of its trials in a row have not improved it by one per cent.
-        target, log, seed, progress, search, validate, limits, worker_command: as in ``tune``.
+        target, log, seed, progress, search, validate, cold, limits, worker_command: as in ``tune``.
 
     Returns:
         A result for each item, in order.
@@ -113,7 +114,17 @@ def tune_many(
                 continue
             space, space_id = space_of(work, parsed, None)
             session = Session(
-                work, parsed, space, space_id, searched(space, seed), opened, seed, told, known, validate
+                work,
+                parsed,
+                space,
+                space_id,
+                searched(space, seed),
+                opened,
+                seed,
+                told,
+                known,
+                validate,
+                cold,
             )
             have = opened.count(work.key, parsed)
             wanted = wanted_trials(trials, more, minutes, have)
@@ -121,7 +132,7 @@ def tune_many(
             told(Started(str(work), str(parsed), have, wanted, minutes, space.size, names))
             parts[work.key] = _Part(item, session, Budget(wanted, until, start, patience), over=wanted == 0)
         if any(not part.over for part in parts.values()):
-            with Bench(limits, worker_command, parsed, seed) as bench:
+            with Bench(limits, worker_command, parsed, seed, cold) as bench:
                 _share(list(parts.values()), bench)
         results = {key: _finished(part, opened, told) for key, part in parts.items()}
     return [results[item.workload.key] for item in parts_of]

@@ -20,9 +20,14 @@ class Bench:
     """The workers of a run, and the arrays of its workloads in a folder of its own. A context manager."""
 
     def __init__(
-        self, limits: Limits | None, command: Sequence[str] | None, target: Target, seed: int = 0
+        self,
+        limits: Limits | None,
+        command: Sequence[str] | None,
+        target: Target,
+        seed: int = 0,
+        cold: bool = False,
     ) -> None:
-        self.target, self.seed = target, seed
+        self.target, self.seed, self.cold = target, seed, cold
         self._limits = limits or Limits(memory_bytes=memory_limit())
         self._command = command
         self._tasks: dict[str, Task] = {}
@@ -48,5 +53,5 @@ class Bench:
             folder = self._folder / work.key[:16]
             folder.mkdir()
             prepare(work, folder, self.seed)
-            self._tasks[work.key] = Task(work.key, work.to_json(), self.target.to_json(), folder)
+            self._tasks[work.key] = Task(work.key, work.to_json(), self.target.to_json(), folder, self.cold)
         return self._tasks[work.key]

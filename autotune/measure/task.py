@@ -37,12 +37,14 @@ class Task:
         workload: its JSON form.
         target: the target's JSON form.
         folder: where the input arrays and the reference's outputs lie; see ``verify.py``.
+        cold: whether the caches are emptied before each timed call.
     """
 
     key: str
     workload: dict[str, Any]
     target: dict[str, Any]
     folder: Path
+    cold: bool = False
 
     def message(self) -> dict[str, Any]:
         """The task as a worker is told of it."""
@@ -52,6 +54,7 @@ class Task:
             "workload": self.workload,
             "target": self.target,
             "folder": str(self.folder),
+            "cold": self.cold,
         }
 
 

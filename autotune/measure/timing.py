@@ -12,6 +12,7 @@ ENOUGH_SECONDS = 6e-3
 MIN_SAMPLES, MAX_SAMPLES = 3, 20
 
 Call = Callable[..., Any]
+Flush = Callable[[], None]
 
 
 def sample(function: Call, args: Sequence[Any], number: int) -> float:
@@ -28,6 +29,12 @@ def sample(function: Call, args: Sequence[Any], number: int) -> float:
     return (clock() - start) / number
 
 
+def _fresh(function: Call, args: Sequence[Any], number: int, flush: Flush | None) -> float:
+    if flush is not None:
+        flush()
+    return sample(function, args, number)
+
+
 def calls_per_sample(seconds: float) -> int:
     """How many calls make a sample long enough.
 
@@ -38,29 +45,40 @@ def calls_per_sample(seconds: float) -> int:
     return max(1, min(10_000, int(SAMPLE_SECONDS / max(seconds, 1e-9) + 0.5)))
 
 
-def screen(function: Call, args: Sequence[Any], cut: float | None = None) -> float:
-    """The least time of a call, of a function that has run before; one clearly slower than ``cut`` is timed only once."""
-    once = sample(function, args, 1)
+def screen(
+    function: Call, args: Sequence[Any], cut: float | None = None, flush: Flush | None = None
+) -> float:
+    """The least time of a call, of a function that has run before; one clearly slower than ``cut`` is timed only once.
+
+    ``flush`` empties the caches before each sample, which then is a single call.
+    """
+    once = _fresh(function, args, 1, flush)
     if cut is not None and once > cut:
         return once
-    number = calls_per_sample(once)
+    number = calls_per_sample(once) if flush is None else 1
     best = once if number == 1 else float("inf")
     spent, samples = once, 1 if number == 1 else 0
     while samples < MIN_SAMPLES or (spent < ENOUGH_SECONDS and samples < MAX_SAMPLES):
-        taken = sample(function, args, number)
+        taken = _fresh(function, args, number, flush)
         best = min(best, taken)
         spent += taken * number
         samples += 1
     return best
 
 
-def race(functions: Sequence[Call], args: Sequence[Any], seconds: float, reach: float = 1.1) -> list[float]:
+def race(
+    functions: Sequence[Call],
+    args: Sequence[Any],
+    seconds: float,
+    reach: float = 1.1,
+    flush: Flush | None = None,
+) -> list[float]:
     """Time functions in turns, so that whatever else the machine does meets all alike; the least time of each.
 
     After three rounds, those that are ``reach`` times slower than the fastest take no further part.
     """
-    first = [min(sample(f, args, 1), sample(f, args, 1)) for f in functions]
-    numbers = [max(1, calls_per_sample(t)) for t in first]
+    first = [min(_fresh(f, args, 1, flush), _fresh(f, args, 1, flush)) for f in functions]
+    numbers = [max(1, calls_per_sample(t)) if flush is None else 1 for t in first]
     best = list(first)
     end = time.perf_counter() + seconds
     rounds = 0
@@ -68,6 +86,6 @@ def race(functions: Sequence[Call], args: Sequence[Any], seconds: float, reach: 
         limit = min(best) * reach if rounds >= 3 else float("inf")
         for nth, function in enumerate(functions):
             if best[nth] <= limit:
-                best[nth] = min(best[nth], sample(function, args, numbers[nth]))
+                best[nth] = min(best[nth], _fresh(function, args, numbers[nth], flush))
         rounds += 1
     return best

@@ -47,6 +47,7 @@ ROUNDS = 7
     type=click.IntRange(min=1),
     help="Stop when N trials in a row have not improved a workload by 1%.",
 )
+@click.option("--cold", is_flag=True, help="Empty the caches before each timed call.")
 @log_option("The tuning log: what it holds is used, and what is found is added.", required=True)
 @click.option(
     "--search",
@@ -68,6 +69,7 @@ def tune(
     more: int | None,
     minutes: float | None,
     patience: int | None,
+    cold: bool,
     log: Path,
     search: str,
     seed: int,
@@ -106,6 +108,7 @@ def tune(
                 more=more,
                 minutes=minutes,
                 patience=patience,
+                cold=cold,
                 search=search,
                 seed=seed,
             )

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from loopwright.autotune.events import Event, Finished, Improved, Planned, Started, Tried
+from loopwright.autotune.events import Event, Finished, Improved, Noisy, Planned, Started, Tried
 from loopwright.autotune.lookup import seconds_text
 from loopwright.cli.display import Progressing, view
 from loopwright.cli.tables import causes_text, count, duration
@@ -40,6 +40,7 @@ class Watch:
         self._view = view(self._progress, sys.stdout)
         self._workloads = workloads
         self._tallies: dict[str, Tally] = {}
+        self._warned = False
 
     def __enter__(self) -> Watch:
         self._view.__enter__()
@@ -61,6 +62,8 @@ class Watch:
                 self._try(event, tally)
             case Improved():
                 self._improve(event, tally)
+            case Noisy():
+                self._warn(event)
             case Finished():
                 self._finish(event, tally)
         self._view.refresh()
@@ -115,6 +118,15 @@ class Watch:
             when = duration(self._progress.elapsed)
             number = f"trial {event.record.trial}" if event.record.trial is not None else "a trial"
             self._view.say(f"{when:>9}  {number} takes {seconds_text(event.seconds)}{was}")
+
+    def _warn(self, event: Noisy) -> None:
+        """Say once that the machine is busy; how often it is, is of no use to anybody."""
+        if not self._warned:
+            self._warned = True
+            self._view.say(
+                f"{duration(self._progress.elapsed):>9}  the machine is busy: the same kernel took {event.spread:.1f} times as "
+                "long in one race as in another; times are less certain"
+            )
 
     def _finish(self, event: Finished, tally: Tally) -> None:
         best = event.result.best

@@ -17,6 +17,7 @@ from loopwright.autotune.measure.channel import MARK, decode, encode
 from loopwright.autotune.measure.pool import Candidate
 from loopwright.autotune.measure.task import Outcome
 from loopwright.autotune.measure.twins import Twins
+from loopwright.autotune.noise import Noise
 from loopwright.autotune.session import drift
 from loopwright.autotune.verify import Judge, load_inputs, prepare
 from loopwright.sched.language.workload import Workload
@@ -44,8 +45,16 @@ def test_a_slow_candidate_is_timed_once() -> None:
     assert timing.screen(slow, (), cut=0.001) > 0.001
     assert len(calls) == 1
     calls.clear()
-    assert timing.screen(slow, (), cut=1.0) == pytest.approx(0.004, rel=0.5)
+    assert 0.004 <= timing.screen(slow, (), cut=60.0) < 60.0
     assert len(calls) >= timing.MIN_SAMPLES
+
+
+def test_cold_calls_are_timed_one_by_one() -> None:
+    order: list[str] = []
+    timing.screen(lambda *_: order.append("call"), (), flush=lambda: order.append("flush"))
+    timing.race([lambda *_: order.append("call")] * 2, (), 0.0, flush=lambda: order.append("flush"))
+    assert order[::2] == ["flush"] * (len(order) // 2)
+    assert order[1::2] == ["call"] * (len(order) // 2)
 
 
 def test_a_fast_candidate_is_timed_in_groups() -> None:
@@ -67,6 +76,13 @@ def test_drift_is_taken_out_unless_the_machine_is_another() -> None:
     assert drift(1.0, 1.0) == 1.0
     assert drift(2.0, 1.6) == pytest.approx(1.25)
     assert drift(2.0, 0.2) == 1.0
+
+
+def test_noise_is_told_when_it_begins() -> None:
+    noise = Noise()
+    told = [noise.note(ratio) for ratio in (1.0, 1.02, 0.98, 1.4, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.4)]
+    assert [n for n, spread in enumerate(told) if spread] == [3, 10]
+    assert told[3] == pytest.approx(1.4 / 0.98)
 
 
 def test_no_record_claims_less_than_was_measured() -> None:

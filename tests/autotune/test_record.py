@@ -42,7 +42,7 @@ def test_a_line_round_trips(data: st.DataObject, ok: bool) -> None:
             **draw(OBJECTS),
             "kind": "cpu",
             "cores": None,
-            "features": draw(st.lists(st.text(), max_size=3)),
+            "features cold": draw(st.lists(st.text(), max_size=3)),
         },
         status="ok" if ok else "error",
         cause=None if ok else "compile-error",

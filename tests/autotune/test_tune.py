@@ -115,6 +115,13 @@ def test_records_say_what_was_expected_of_them(tmp_path: Path) -> None:
     assert all((record.predicted is not None) == known[record.batch] for record in records)
 
 
+def test_cold_times_are_marked(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    result = tune(work(), trials=3, cold=True, log=log)
+    assert result.best is not None
+    assert all(record.cold for record in TuningLog(log).records())
+
+
 def test_a_run_goes_on_where_an_interruption_left_it(tmp_path: Path) -> None:
     log, seen = tmp_path / "log.jsonl", []
 

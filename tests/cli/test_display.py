@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from loopwright import ops
-from loopwright.autotune.events import Improved, Planned, Started, Tried
+from loopwright.autotune.events import Improved, Noisy, Planned, Started, Tried
 from loopwright.autotune.record import Record
 from loopwright.cli.display import LINE_SECONDS, Lines, Progressing
 from loopwright.cli.watch import Watch
@@ -86,3 +86,16 @@ def test_several_workloads_share_a_display() -> None:
     assert watch.tally(other).trials == 1
     assert watch.tally(WORK).trials == 0
     assert "1 trial" in watch.summary()
+
+
+def test_a_busy_machine_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    watch = Watch(None, 1)
+    with watch:
+        watch(Started(str(WORK), "cpu", 0, 3, None, 100, ("a", "b")))
+        watch(Noisy(str(WORK), 1.4))
+        watch(Noisy(str(WORK), 1.6))
+    text = capsys.readouterr().out
+    assert (
+        text.count("the machine is busy: the same kernel took 1.4 times as long in one race as in another")
+        == 1
+    )
