@@ -16,7 +16,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from loopwright.sched.errors import LogError
-from loopwright.sched.language.canonical import argument_from_json
+from loopwright.sched.language.arguments import argument_from_json
 
 SCHEMA = 1
 """The schema version that this module writes, and the newest that it reads."""

@@ -10,7 +10,7 @@ from importlib import resources
 from typing import Any
 
 from loopwright.sched.errors import DefinitionError
-from loopwright.sched.language.canonical import argument_from_json
+from loopwright.sched.language.arguments import argument_from_json
 from loopwright.sched.language.operator import Operator
 from loopwright.sched.language.workload import Workload
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from loopwright.sched.errors import DefinitionError
+from loopwright.sched.language.arguments import argument_from_json
 from loopwright.sched.language.expr import (
     Axis,
     Binary,
@@ -298,15 +299,6 @@ def _argument(value: Any) -> Any:
     if isinstance(value, (int, float, str, bool)) or value is None:
         return value
     return str(value) if isinstance(value, Expr) else repr(value)
-
-
-def argument_from_json(data: Any) -> Any:
-    """An argument from JSON, which has lists for tuples.
-
-    >>> argument_from_json([1, [2, 3]])
-    (1, (2, 3))
-    """
-    return tuple(map(argument_from_json, data)) if isinstance(data, list) else data
 
 
 def input_to_json(tensor: Input, name: Namer) -> list[Any]:

@@ -75,7 +75,7 @@ def test_fields_stand_in_the_documented_order() -> None:
     documented = (
         "v workload target status cause message seconds screen verified space chosen schedule names name args device "
         "versions time seed trial code batch predicted "
-        "features"
+        "features cold"
     )
     line = make(extra={"note": "by hand"}).to_line()
     assert list(json.loads(line)) == [*documented.split(), "note"]
