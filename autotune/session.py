@@ -73,7 +73,8 @@ class Session:
         self.work, self.target, self.space, self.space_id = work, target, space, space_id
         self.search, self.log, self.seed, self.progress = search, log, seed, progress
         self.validate, self.cold = validate, cold
-        self.measured: list[Record] = []
+        self.measured = 0  # trials; what they came to is in the log, a long run could not keep it
+        self.found: Record | None = None  # the best of this run
         self.failures: Counter[str] = Counter()
         self.batches: list[Batch] = []
         self.bests: list[float | None] = []  # the best time after each batch
@@ -217,15 +218,13 @@ class Session:
         score = contender.score
         if score is not None:
             self._screens.append(score)
-        self.measured.append(contender.record)
+        self.measured += 1
         if not outcome.ok:
             self.failures[outcome.cause or "unknown"] += 1
         best = min(self._screens, default=None)
         if score is None or best is None or score > REACH * best:
             self._write(contender)
-        self.progress(
-            Tried(self.label, contender.record, len(self.measured), sum(self.failures.values()), best)
-        )
+        self.progress(Tried(self.label, contender.record, self.measured, sum(self.failures.values()), best))
 
     def _learn(self, done: list[Contender], planning: float) -> None:
         self._next_trial += len(done)
@@ -309,12 +308,12 @@ class Session:
         self._scores[id(contender)] = None
         self.failures[outcome.cause or "unknown"] += 1
         contender.record = self._record(contender, outcome)
-        self.measured = [r for r in self.measured if r.trial != contender.trial] + [contender.record]
 
     def _promote(self, contender: Contender) -> None:
         record = contender.record
         assert record is not None and record.seconds is not None
-        self.measured = [r for r in self.measured if r.trial != record.trial] + [record]
+        if self.found is None or self.found.seconds is None or record.seconds < self.found.seconds:
+            self.found = record
         before = self._best.seconds if self._best is not None else None
         if before is None or record.seconds < before:
             self._best = record
@@ -329,7 +328,7 @@ class Session:
         except LoopwrightError:
             return None
         # Trials of this run have their own numbers; records of other runs or logs may share one of these.
-        mine = any(r.trial == self._best.trial for r in self.measured)
+        mine = self._best is self.found
         number = self._best.trial if mine and self._best.trial is not None else -1
         return Candidate(number, schedule.to_json())
 

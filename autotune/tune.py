@@ -17,7 +17,7 @@ from loopwright.autotune.log import TuningLog
 from loopwright.autotune.measure.bench import Bench
 from loopwright.autotune.measure.task import Limits
 from loopwright.autotune.numbers import filed, measured_at
-from loopwright.autotune.result import TuneResult, least
+from loopwright.autotune.result import Best, TuneResult, least
 from loopwright.autotune.search.strategies import Strategy, strategy
 from loopwright.autotune.session import Session
 from loopwright.autotune.sketch import sketches
@@ -152,7 +152,7 @@ def result_of(session: Session, log: TuningLog, seconds: float) -> TuneResult:
     """The log's best and this run's, from records as they stand in the log."""
     work, target = session.work, session.target
     best = least(log.records(work.key, target), work)
-    found = least(session.measured, work)
+    found = Best(session.found, work) if session.found is not None else None
     if not session.measured:
         found = least(log.records(work.key, target, session.space_id), work)
     return TuneResult(
@@ -160,7 +160,7 @@ def result_of(session: Session, log: TuningLog, seconds: float) -> TuneResult:
         log=log.path,
         best=best,
         found=found,
-        measured=len(session.measured),
+        measured=session.measured,
         failures=session.failures,
         batches=session.batches,
         seconds=seconds,

@@ -20,6 +20,10 @@ from loopwright.autotune.transfer import Lesson
 Array = np.ndarray[Any, Any]
 
 
+# Feature rows that are kept for points that were not measured: some batches' worth.
+KEPT_ROWS = 10_000
+
+
 @dataclass(frozen=True)
 class AnnealOptions:
     """The settings of annealing.
@@ -162,7 +166,7 @@ class AnnealSearch:
 
     def _forget(self) -> None:
         """Keep the store of rows from growing with the run."""
-        if len(self._rows) > 50_000:
+        if len(self._rows) > KEPT_ROWS:
             keep = set(self.memory.points)
             self._rows = {point: row for point, row in self._rows.items() if point in keep}
 
