@@ -81,6 +81,28 @@ class Memory:
         return list(found)
 
 
+class Unguided:
+    """What searches without a model share: they expect nothing, and remember only what is measured.
+
+    Args:
+        space: where to search.
+    """
+
+    def __init__(self, space: SearchSpace) -> None:
+        self.memory = Memory(space)
+
+    def expected(self, points: Sequence[Point]) -> None:
+        """Nothing: there is no model."""
+
+    def teach(self, lessons: Sequence[Lesson]) -> None:
+        """Nothing is learnt from other workloads."""
+
+    def learn(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality | None:
+        """Remember what was measured, so that it is not measured again."""
+        self.memory.add(points, times)
+        return None
+
+
 def scored(times: Array) -> Array:
     """How near each of some times is to the least: 1 for that, 0 for an infinite one, which is a failure.
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loopwright.autotune.search.base import Memory, Quality
+from loopwright.autotune.search.base import Unguided
 from loopwright.autotune.space import Point, SearchSpace
-from loopwright.autotune.transfer import Lesson
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class EvolveOptions:
     explore_first: float = 0.8
 
 
-class EvolutionarySearch:
+class EvolutionarySearch(Unguided):
     """Each batch is a generation: offspring of the fastest so far, and some at random.
 
     Args:
@@ -44,7 +43,7 @@ class EvolutionarySearch:
 
     def __init__(self, space: SearchSpace, seed: int = 0, options: EvolveOptions = EvolveOptions()) -> None:
         self.space = space
-        self.memory = Memory(space)
+        super().__init__(space)
         self.options = options
         self._rng = np.random.default_rng(seed)
 
@@ -60,17 +59,6 @@ class EvolutionarySearch:
         rest = self.memory.fresh(self._rng, count - len(chosen))
         self.memory.seen.update(rest)
         return chosen + rest
-
-    def expected(self, points: Sequence[Point]) -> None:
-        """Nothing: there is no model."""
-
-    def teach(self, lessons: Sequence[Lesson]) -> None:
-        """Nothing is learnt from other workloads."""
-
-    def learn(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality | None:
-        """Take the measured points into the population."""
-        self.memory.add(points, times)
-        return None
 
     def _first(self, count: int) -> list[Point]:
         """Before anything is measured: what the sketches want tried first."""

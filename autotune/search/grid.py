@@ -5,15 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from loopwright.autotune.search.base import Memory, Quality
+from loopwright.autotune.search.base import Unguided
 from loopwright.autotune.space import Point, SearchSpace
-from loopwright.autotune.transfer import Lesson
 
 # Candidates whose rules are looked at together.
 CHUNK = 1024
 
 
-class GridSearch:
+class GridSearch(Unguided):
     """Goes through the values of all knobs, the last one fastest; sketches take turns, so that a short run sees each of them.
 
     It has no options.
@@ -24,7 +23,7 @@ class GridSearch:
     """
 
     def __init__(self, space: SearchSpace, seed: int = 0) -> None:
-        self.memory = Memory(space)
+        super().__init__(space)
         self._left = _in_turns([_points(space, number) for number in range(len(space.sketches))])
 
     def propose(self, count: int, closing: bool = False) -> list[Point]:
@@ -33,17 +32,6 @@ class GridSearch:
         points = list(itertools.islice(new, max(0, count)))
         self.memory.seen.update(points)
         return points
-
-    def expected(self, points: Sequence[Point]) -> None:
-        """Nothing: there is no model."""
-
-    def teach(self, lessons: Sequence[Lesson]) -> None:
-        """Nothing is learnt from other workloads."""
-
-    def learn(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality | None:
-        """Remember what was measured, so that it is not measured again."""
-        self.memory.add(points, times)
-        return None
 
 
 def _points(space: SearchSpace, number: int) -> Iterator[Point]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from loopwright.autotune.search.base import Memory, Quality
+from loopwright.autotune.search.base import Unguided
 from loopwright.autotune.space import Point, SearchSpace
-from loopwright.autotune.transfer import Lesson
 
 
-class RandomSearch:
+class RandomSearch(Unguided):
     """Draws without repetition.
 
     Args:
@@ -20,7 +17,7 @@ class RandomSearch:
     """
 
     def __init__(self, space: SearchSpace, seed: int = 0) -> None:
-        self.memory = Memory(space)
+        super().__init__(space)
         self._rng = np.random.default_rng(seed)
 
     def propose(self, count: int, closing: bool = False) -> list[Point]:
@@ -28,14 +25,3 @@ class RandomSearch:
         points = self.memory.fresh(self._rng, count)
         self.memory.seen.update(points)
         return points
-
-    def expected(self, points: Sequence[Point]) -> None:
-        """Nothing: there is no model."""
-
-    def teach(self, lessons: Sequence[Lesson]) -> None:
-        """Nothing is learnt from other workloads."""
-
-    def learn(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality | None:
-        """Remember what was measured, so that it is not measured again."""
-        self.memory.add(points, times)
-        return None
