@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -153,24 +153,15 @@ def best(paths: Sequence[PathLike], out: PathLike) -> Written:
         LogError: a file cannot be read or is no tuning log; ``out`` cannot be written, is one of ``paths``, or is
             a file of another kind.
     """
-    out = Path(out)
-    _require_paths(paths)
-    if _among(out, paths):
-        raise LogError(f"{out} is read and would lose its other records; name another file for the best ones")
-    _refuse_foreign(out)
+    out = _apart(out, paths, "the best ones")
     winners: dict[_Group, Entry] = {}
     total, problems = 0, list[Problem]()
-    for snapshot in map(read_log, paths):
-        found = False
-        for entry in snapshot.entries():
-            found = True
-            total += 1
-            if entry.record.verified and entry.record.seconds is not None:
-                held = winners.setdefault(_group(entry.record), entry)
-                if entry.record.seconds < (held.record.seconds or 0.0):
-                    winners[_group(entry.record)] = entry
-        _require_log(snapshot, found)
-        problems += snapshot.problems
+    for entry in _entries(paths, problems):
+        total += 1
+        if entry.record.verified and entry.record.seconds is not None:
+            held = winners.setdefault(_group(entry.record), entry)
+            if entry.record.seconds < (held.record.seconds or 0.0):
+                winners[_group(entry.record)] = entry
     with replaced(out) as chunks:
         chunks += (entry.raw + b"\n" for entry in winners.values())
     return Written(out, len(winners), total - len(winners), tuple(problems))
@@ -187,21 +178,12 @@ def prune(paths: Sequence[PathLike], out: PathLike, keep: int) -> Written:
     """
     if isinstance(keep, bool) or not isinstance(keep, int) or keep < 1:
         raise LogError(f"prune keeps at least 1 record of each workload, not {keep!r}")
-    out = Path(out)
-    _require_paths(paths)
-    if _among(out, paths):
-        raise LogError(f"{out} is read and would lose its other records; name another file for those to keep")
-    _refuse_foreign(out)
+    out = _apart(out, paths, "those to keep")
     groups: dict[_Group, list[tuple[Entry, int]]] = {}
     total, problems = 0, list[Problem]()
-    for snapshot in map(read_log, paths):
-        found = False
-        for entry in snapshot.entries():
-            found = True
-            groups.setdefault(_group(entry.record), []).append((entry, total))
-            total += 1
-        _require_log(snapshot, found)
-        problems += snapshot.problems
+    for entry in _entries(paths, problems):
+        groups.setdefault(_group(entry.record), []).append((entry, total))
+        total += 1
     kept: dict[int, bytes] = {}
     for group in groups.values():
         good = sorted((item for item in group if item[0].record.ok), key=lambda item: _merit(item[0].record))
@@ -209,6 +191,27 @@ def prune(paths: Sequence[PathLike], out: PathLike, keep: int) -> Written:
     with replaced(out) as chunks:
         chunks += (kept[number] + b"\n" for number in sorted(kept))
     return Written(out, len(kept), total - len(kept), tuple(problems))
+
+
+def _apart(out: PathLike, paths: Sequence[PathLike], what: str) -> Path:
+    """The path of a log to write that is none of those that are read; ``what`` goes there."""
+    out = Path(out)
+    _require_paths(paths)
+    if _among(out, paths):
+        raise LogError(f"{out} is read and would lose its other records; name another file for {what}")
+    _refuse_foreign(out)
+    return out
+
+
+def _entries(paths: Sequence[PathLike], problems: list[Problem]) -> Iterator[Entry]:
+    """The records of several logs, in order; lines that are none are added to ``problems``."""
+    for snapshot in map(read_log, paths):
+        found = False
+        for entry in snapshot.entries():
+            found = True
+            yield entry
+        _require_log(snapshot, found)
+        problems += snapshot.problems
 
 
 def _merit(record: Record) -> tuple[bool, float]:

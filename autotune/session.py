@@ -110,9 +110,8 @@ class Session:
                 known[point] = record
         points = list(known)
         screens = [known[point].screen for point in points]
-        scores = [
-            t * s if t else None for t, s in zip(screens, self.space.shares(points).tolist(), strict=True)
-        ]
+        shares = self.space.shares(self.space.rows(points))
+        scores = [t * s if t else None for t, s in zip(screens, shares.tolist(), strict=True)]
         self._screens = [score for score in scores if score is not None]
         self.search.learn(points, scores)
 
@@ -200,7 +199,7 @@ class Session:
             expected = [None] * len(points) if scores is None else [float(score) for score in scores]
             rows = self.space.rows(points)
             for point, shares, score, row in zip(
-                points, self.space.shares(points), expected, rows, strict=True
+                points, self.space.shares(rows), expected, rows, strict=True
             ):
                 schedule = self.space.schedule(point)
                 if schedule is not None:
