@@ -13,6 +13,11 @@ from loopwright.autotune.measure.task import Outcome
 from loopwright.autotune.space import Point
 from loopwright.sched.scheduling.schedule import Schedule
 
+# Candidates whose one-core time is within this factor of the best so far may take part in finals, at most so many of a batch;
+# beyond these the default schedule, unless it is far behind: its time on all cores shows what tuning gains.
+REACH, DEFAULT_REACH = 1.2, 10.0
+FINALISTS = 4
+
 
 @dataclass
 class Contender:
@@ -24,6 +29,7 @@ class Contender:
     shares: float
     predicted: float | None = None
     features: dict[str, Any] | None = None
+    default: bool = False
     trial: int = -1
     record: Record | None = None
     written: bool = False
@@ -40,6 +46,11 @@ class Contender:
             return None
         return self.record.screen * self.shares
 
+    @property
+    def reach(self) -> float:
+        """Up to how many times the best score it takes part in finals."""
+        return DEFAULT_REACH if self.default else REACH
+
 
 @dataclass
 class Race:
@@ -48,6 +59,13 @@ class Race:
     finalists: list[Contender]
     best: Record | None
     candidate: Candidate | None
+
+
+def finalists(done: Iterable[Contender], least: float) -> list[Contender]:
+    """Those of a batch that take part in finals, best first; ``least`` is the best score so far."""
+    scored = sorted((c for c in done if c.score is not None), key=lambda c: c.score or 0.0)
+    near = [c for c in scored if (c.score or 0.0) <= c.reach * least]
+    return near[:FINALISTS] + [c for c in near[FINALISTS:] if c.default]
 
 
 def fates_of(records: Iterable[Record]) -> dict[str, Outcome]:

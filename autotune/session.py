@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from loopwright.autotune.contender import Contender, Race, fates_of
+from loopwright.autotune.contender import Contender, Race, fates_of, finalists
 from loopwright.autotune.events import Improved, Noisy, Planned, Progress, Tried
 from loopwright.autotune.interrupts import undisturbed
 from loopwright.autotune.log import Record, TuningLog, timestamp
@@ -19,6 +19,7 @@ from loopwright.autotune.noise import Noise
 from loopwright.autotune.replay import schedule_of
 from loopwright.autotune.result import Batch, least
 from loopwright.autotune.search.base import Quality, Search
+from loopwright.autotune.sketch.generate import DEFAULT
 from loopwright.autotune.space import Point, SearchSpace
 from loopwright.autotune.transfer import features_of, lessons
 from loopwright.autotune.validate import Validate, rejection
@@ -28,9 +29,6 @@ from loopwright.sched.language.workload import Workload
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
 
-# Candidates whose one-core time is within this factor of the best so far may take part in finals, at most so many of a batch.
-REACH = 1.2
-FINALISTS = 4
 # A candidate this many times slower than the best so far is timed only once.
 CUT = 2.0
 # What counts as an improvement for those who wait for one.
@@ -204,7 +202,10 @@ class Session:
                 schedule = self.space.schedule(point)
                 if schedule is not None:
                     text, features = schedule.to_json(), features_of(row)
-                    self._planned.append(Contender(point, schedule, text, float(shares), score, features))
+                    default = self.space.sketches[point.space].name == DEFAULT
+                    self._planned.append(
+                        Contender(point, schedule, text, float(shares), score, features, default)
+                    )
         self._planning += time.perf_counter() - start
 
     def _cut(self) -> float | None:
@@ -221,7 +222,7 @@ class Session:
         if not outcome.ok:
             self.failures[outcome.cause or "unknown"] += 1
         best = min(self._screens, default=None)
-        if score is None or best is None or score > REACH * best:
+        if score is None or best is None or score > contender.reach * best:
             self._write(contender)
         self.progress(Tried(self.label, contender.record, self.measured, sum(self.failures.values()), best))
 
@@ -235,13 +236,9 @@ class Session:
     # --- finals -----------------------------------------------------------------------------------------------------------
 
     def _finalists(self, done: list[Contender]) -> list[Contender]:
-        """The few of a batch that may be the best of all."""
+        """The few of a batch that may be the best of all, and the default schedule."""
         self._scores = {id(c): c.score for c in done}
-        scored = sorted((c for c in done if c.score is not None), key=lambda c: c.score or 0.0)
-        if not scored:
-            return []
-        bar = REACH * min(self._screens)
-        return [c for c in scored if (c.score or 0.0) <= bar][:FINALISTS]
+        return finalists(done, min(self._screens, default=0.0))
 
     def _start_finals(self, task: Task, finals: Finals, finalists: list[Contender]) -> Race | None:
         """Have finalists compiled, and the best so far, unless it still is."""

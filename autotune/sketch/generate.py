@@ -30,6 +30,9 @@ from loopwright.sched.scheduling.schedule import Schedule
 
 Rule = Callable[[Schedule, Roles, Target], Iterator[Sketch]]
 
+DEFAULT = "default"
+"""The name of the sketch that is the default schedule."""
+
 
 def sketches(work: Workload, target: Target) -> tuple[Sketch, ...]:
     """Every sketch of ``work``: together they are the space that is searched when the user gives none.
@@ -66,7 +69,7 @@ def sketches(work: Workload, target: Target) -> tuple[Sketch, ...]:
     for sketch in made:
         schedule = schedule_chains(sketch.schedule, [other for other in chains if other is not chain], target)
         found.append(Sketch(sketch.name, _rest(schedule, done, target), sketch.rules, sketch.seeds))
-    return (Sketch("default", default_schedule(work, target), seeds=({},)), *found)
+    return (Sketch(DEFAULT, default_schedule(work, target), seeds=({},)), *found)
 
 
 def _of_stage(base: Schedule, name: str, target: Target) -> Iterator[Sketch]:

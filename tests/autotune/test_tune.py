@@ -11,14 +11,17 @@ import pytest
 
 import loopwright as lw
 from loopwright import ops
+from loopwright.autotune.contender import Contender, finalists
 from loopwright.autotune.events import Event, Finished, Improved, Planned, Started, Tried
 from loopwright.autotune.log import LogError, TuningLog
 from loopwright.autotune.result import TuneResult
+from loopwright.autotune.space import Point
 from loopwright.autotune.tune import tune
 from loopwright.autotune.tune_many import tune_many
 from loopwright.sched.errors import TargetError, TuneError
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.scheduling.schedule import Schedule
+from tests.autotune.logs import make
 
 TRIALS = 14
 
@@ -64,6 +67,26 @@ def test_the_best_is_a_verified_time_on_all_cores(run: Run) -> None:
     assert best.schedule.knobs == {}
     assert best.schedule.chosen == best.chosen == best.record.chosen
     assert f"{TRIALS} trials" in str(run.result)
+
+
+def test_the_default_schedule_is_timed_on_all_cores(run: Run) -> None:
+    """What tuning gains is measured: the first candidate, without knobs, is in the finals even where it is not among the best."""
+    (default,) = [record for record in TuningLog(run.log).records() if record.chosen == {}]
+    assert default.trial == 0
+    assert default.seconds is not None
+
+
+def test_who_takes_part_in_finals() -> None:
+    """The few best that are near the best; the default schedule as well, unless it is far behind."""
+
+    def contender(screen: float, default: bool = False) -> Contender:
+        record = make(screen=screen, seconds=None)
+        return Contender(Point(0, ()), work().schedule(), "", 1.0, default=default, record=record)
+
+    near, slow = [contender(1.0 + n / 100) for n in range(6)], contender(2.0)
+    standard, hopeless = contender(3.0, default=True), contender(30.0, default=True)
+    assert finalists([slow, standard, *reversed(near)], 1.0) == [*near[:4], standard]
+    assert finalists([hopeless, slow], 1.0) == []
 
 
 def test_events_tell_the_story(run: Run) -> None:
