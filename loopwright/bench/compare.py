@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from loopwright.autotune.record import workload_label
-from loopwright.bench.operations import operations
 from loopwright.bench.peer import BenchError, Peer
+from loopwright.sched.language.operations import operations
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.reference import Expected
 from loopwright.sched.reference.inputs import random_inputs

@@ -11,10 +11,10 @@ import pytest
 import loopwright as lw
 from loopwright import ops
 from loopwright.bench.compare import Comparison, Item, compare, overall, spread
-from loopwright.bench.operations import operations
 from loopwright.bench.peer import BenchError, Peer, environment
 from loopwright.bench.text import cells, markdown, plain
 from loopwright.sched.errors import LogError
+from loopwright.sched.language.operations import operations
 from loopwright.sched.runtime.target import Target
 
 
