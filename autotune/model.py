@@ -7,9 +7,12 @@ All of them sit behind :class:`Model`; the search does not know which one it tal
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from loopwright.autotune.cost_model import CostModel
 
 Array = np.ndarray[Any, Any]
 
@@ -86,17 +89,24 @@ class AnalyticModel:
 
 
 class XGBModel:
-    """Gradient-boosted trees with a ranking objective; until it has samples it ranks as the analytic model does."""
+    """Gradient-boosted trees with a ranking objective; until it has samples it ranks as the analytic model does.
 
-    def __init__(self, seed: int = 0, rounds: int = ROUNDS) -> None:
+    Args:
+        seed: decides which samples and features each tree sees.
+        rounds: how many trees there are.
+        base: what was learnt elsewhere. It ranks until there are samples, and the trees then correct it.
+    """
+
+    def __init__(self, seed: int = 0, rounds: int = ROUNDS, base: CostModel | None = None) -> None:
         self._parameters = {**XGBOOST, "seed": seed}
         self._rounds = rounds
-        self._booster: Any = None
+        self._base = base
+        self.booster: Any = None  # XGBoost's own model, once it is fitted
 
     @property
     def ready(self) -> bool:
-        """Whether it has been fitted."""
-        return self._booster is not None
+        """Whether it has learnt anything, from samples or elsewhere."""
+        return self.booster is not None or self._base is not None
 
     def fit(self, rows: Array, scores: Array, groups: Sequence[int] = ()) -> None:
         """Fit anew to all samples: a fraction of a second for a thousand."""
@@ -106,13 +116,18 @@ class XGBModel:
 
         data = xgboost.DMatrix(rows, label=scores, missing=float("nan"), nthread=1)
         data.set_group(list(groups) or [len(rows)])
-        self._booster = xgboost.train(self._parameters, data, num_boost_round=self._rounds)
+        if self._base is not None:
+            data.set_base_margin(self._base.predict(rows))
+        self.booster = xgboost.train(self._parameters, data, num_boost_round=self._rounds)
 
     def predict(self, rows: Array) -> Array:
         """Margins of the ranking."""
-        if self._booster is None:
-            return AnalyticModel().predict(rows)
-        margins: Array = self._booster.inplace_predict(rows, predict_type="margin", missing=float("nan"))
+        base = self._base.predict(rows) if self._base is not None else None
+        if self.booster is None:
+            return AnalyticModel().predict(rows) if base is None else base
+        margins: Array = self.booster.inplace_predict(
+            rows, predict_type="margin", missing=float("nan"), base_margin=base
+        )
         return margins
 
 

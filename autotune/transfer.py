@@ -46,14 +46,23 @@ def features_of(row: Array) -> dict[str, Any]:
 
 def lessons(work: Workload, target: Target, records: Iterable[Record]) -> list[Lesson]:
     """What records of other shapes of ``work``'s operator say, on targets of its kind; the nearest shapes first."""
+    others = (record for record in records if record.workload != work.key and record.name == work.name)
+    near = sorted(_groups(target, others), key=lambda group: distance(work.args, group[0].args))
+    return [_lesson(group) for group in near[:MOST_WORKLOADS]]
+
+
+def every_lesson(target: Target, records: Iterable[Record]) -> list[Lesson]:
+    """What records of any workload say, on targets of this kind."""
+    return [_lesson(group) for group in _groups(target, records)]
+
+
+def _groups(target: Target, records: Iterable[Record]) -> list[list[Record]]:
+    """Records with features, on targets of this kind, by workload and target: times of one group can be compared."""
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        if record.workload == work.key or record.name != work.name or record.target["kind"] != target.kind:
-            continue
-        if row_of(record.features) is not None:
+        if record.target["kind"] == target.kind and row_of(record.features) is not None:
             groups.setdefault((record.workload, json.dumps(record.target, sort_keys=True)), []).append(record)
-    near = sorted(groups.values(), key=lambda group: distance(work.args, group[0].args))
-    return [_lesson(group) for group in near[:MOST_WORKLOADS]]
+    return list(groups.values())
 
 
 def row_of(features: Mapping[str, Any] | None) -> list[float] | None:

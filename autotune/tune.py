@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from loopwright.autotune.budget import Budget, wanted_trials
+from loopwright.autotune.cost_model import CostModel, PathLike, writable
 from loopwright.autotune.events import Finished, Progress, Started, silent
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.measure.bench import Bench
 from loopwright.autotune.measure.task import Limits
 from loopwright.autotune.numbers import filed, measured_at
 from loopwright.autotune.result import Best, TuneResult, least
-from loopwright.autotune.search.strategies import Strategy, strategy
+from loopwright.autotune.search.models import ModelLike
+from loopwright.autotune.search.strategies import Strategy, guided
 from loopwright.autotune.session import Session
 from loopwright.autotune.sketch import sketches
 from loopwright.autotune.sketch.around import sketches_around
@@ -50,6 +52,8 @@ def tune(
     seed: int = 0,
     progress: Progress | None = None,
     search: str | Strategy = "anneal",
+    model: ModelLike | None = None,
+    save_model: PathLike | None = None,
     validate: Validate | None = None,
     cold: bool = False,
     limits: Limits | None = None,
@@ -75,6 +79,11 @@ def tune(
         search: ``"anneal"``, ``"evolve"``, ``"random"`` or ``"grid"``; or a function of a
             :class:`~loopwright.autotune.space.SearchSpace` and a seed that returns a search of your own
             (:class:`~loopwright.autotune.search.base.Search`).
+        model: what ranks candidates that were not measured: ``"xgboost"``, the usual one; ``"analytic"``, an estimate that learns
+            nothing; ``"random"``; a file that ``save_model`` wrote, or a :class:`~loopwright.CostModel`, to begin with what was
+            learnt elsewhere; or a function of a seed that returns a model of your own
+            (:class:`~loopwright.autotune.model.Model`). Only ``search="anneal"`` asks one.
+        save_model: a file for what all trials of the log teach, as a :class:`~loopwright.CostModel`; it replaces an older one.
         validate: a test of your own: a function of the inputs and the outputs, two lists of arrays, called in this process with
             what each candidate computes that may become the best. It rejects one by returning False or the reason as text, or by
             raising; the trial then fails with the cause ``rejected``.
@@ -88,6 +97,7 @@ def tune(
 
     Raises:
         TuneError: an argument makes no sense, the target is not this machine, or no worker can start. Nothing was measured.
+            Or the log has too few trials for ``save_model``; all that was measured is in it.
         LogError: the log cannot be written, or is none. Nothing was measured.
         KeyboardInterrupt: after Ctrl-C; what was measured is in the log.
 
@@ -99,9 +109,10 @@ def tune(
     check_workload(work)
     whole, work = work, measured_at(work, at)
     check_numbers(trials, more, minutes, seed, patience)
-    searched = strategy(search)
     check_hooks(progress, validate, limits, worker_command)
     parsed = runnable(target)
+    searched = guided(search, model, parsed)
+    learnt = writable(save_model) if save_model is not None else None
     where, space_id = space_of(work, parsed, space, start)
     told = progress or silent
     with opened_log(log) as opened:
@@ -130,6 +141,8 @@ def tune(
         result = result_of(session, opened, time.monotonic() - began)
         if at is not None:
             result = filed(whole, at, result, opened, parsed)
+        if learnt is not None:
+            CostModel.fit(opened, parsed, seed).save(learnt)
     told(Finished(str(work), result))
     return result
 

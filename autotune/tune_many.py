@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loopwright.autotune.budget import Budget, wanted_trials
+from loopwright.autotune.cost_model import CostModel, PathLike, writable
 from loopwright.autotune.events import Finished, Progress, Started, silent
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.measure.bench import Bench
 from loopwright.autotune.measure.task import Limits
 from loopwright.autotune.numbers import measured_at
 from loopwright.autotune.result import TuneResult
-from loopwright.autotune.search.strategies import Strategy, strategy
+from loopwright.autotune.search.models import ModelLike
+from loopwright.autotune.search.strategies import Strategy, guided
 from loopwright.autotune.session import Session
 from loopwright.autotune.share import expected_gain
 from loopwright.autotune.tune import (
@@ -69,6 +71,8 @@ def tune_many(
     seed: int = 0,
     progress: Progress | None = None,
     search: str | Strategy = "anneal",
+    model: ModelLike | None = None,
+    save_model: PathLike | None = None,
     validate: Validate | None = None,
     cold: bool = False,
     limits: Limits | None = None,
@@ -82,7 +86,7 @@ def tune_many(
         minutes: for all of them together. Each batch goes where it is expected to save most, by what the workload weighs, how
             long it takes and what its batches have gained so far (:func:`loopwright.autotune.share.expected_gain`).
         patience: a workload is done when so many of its trials in a row have not improved it by one per cent.
-        target, log, seed, progress, search, validate, cold, limits, worker_command: as in ``tune``.
+        target, log, seed, progress, search, model, save_model, validate, cold, limits, worker_command: as in ``tune``.
 
     Returns:
         A result for each item, in order.
@@ -99,9 +103,10 @@ def tune_many(
         if not item.weight > 0:
             raise TuneError(f"{item.name}: the weight is {item.weight!r}; a positive number is expected")
     check_numbers(trials, more, minutes, seed, patience)
-    searched = strategy(search)
     check_hooks(progress, validate, limits, worker_command)
     parsed = runnable(target)
+    searched = guided(search, model, parsed)
+    learnt = writable(save_model) if save_model is not None else None
     told = progress or silent
     with opened_log(log) as opened:
         start = time.monotonic()
@@ -135,6 +140,8 @@ def tune_many(
             with Bench(limits, worker_command, parsed, seed, cold) as bench:
                 _share(list(parts.values()), bench)
         results = {key: _finished(part, opened, told) for key, part in parts.items()}
+        if learnt is not None:
+            CostModel.fit(opened, parsed, seed).save(learnt)
     return [results[item.workload.key] for item in parts_of]
 
 

@@ -57,6 +57,12 @@ ROUNDS = 7
     help="How candidates are chosen: annealing by a cost model, evolution, at random, or each in order.",
 )
 @click.option(
+    "--model",
+    metavar="NAME|FILE",
+    help="What ranks candidates: xgboost (the default), analytic, random, or a file that --save-model wrote.",
+)
+@click.option("--save-model", metavar="FILE", help="Write what all trials of the log teach to a file.")
+@click.option(
     "--seed", default=0, show_default=True, help="The same seed and the same times: the same choices."
 )
 def tune(
@@ -72,6 +78,8 @@ def tune(
     cold: bool,
     log: Path,
     search: str,
+    model: str | None,
+    save_model: str | None,
     seed: int,
 ) -> int:
     """Search for the fastest schedule of OPERATOR on this machine, and keep every trial in a log.
@@ -110,6 +118,8 @@ def tune(
                 patience=patience,
                 cold=cold,
                 search=search,
+                model=model,
+                save_model=save_model,
                 seed=seed,
             )
     except KeyboardInterrupt:
