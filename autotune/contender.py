@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from loopwright.autotune.log import Record
-from loopwright.autotune.measure.hosts import device_name, versions
+from loopwright.autotune.measure.hosts import device_name
 from loopwright.autotune.measure.pool import Candidate
 from loopwright.autotune.measure.task import Outcome
 from loopwright.autotune.space import Point
+from loopwright.sched.runtime.versions import versions
 from loopwright.sched.scheduling.schedule import Schedule
 
 # Candidates whose one-core time is within this factor of the best so far may take part in finals, at most so many of a batch;

@@ -12,7 +12,7 @@ from loopwright.autotune.events import Improved, Noisy, Planned, Progress, Tried
 from loopwright.autotune.interrupts import undisturbed
 from loopwright.autotune.log import Record, TuningLog, timestamp
 from loopwright.autotune.measure.finals import Finals
-from loopwright.autotune.measure.hosts import device_name, versions
+from loopwright.autotune.measure.hosts import device_name
 from loopwright.autotune.measure.pool import Candidate, Pool
 from loopwright.autotune.measure.task import Outcome, Task
 from loopwright.autotune.noise import Noise
@@ -27,6 +27,7 @@ from loopwright.autotune.verify import load_inputs, load_outputs
 from loopwright.sched.errors import LogError, LoopwrightError
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.runtime.target import Target
+from loopwright.sched.runtime.versions import versions
 from loopwright.sched.scheduling.schedule import Schedule
 
 # A candidate this many times slower than the best so far is timed only once.

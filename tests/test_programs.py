@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-PROGRAMS = ["quickstart.py", "blur.py", "tune_knobs.py", "from_tvm.py", "photograph.py", "command_line.sh"]
+PROGRAMS = [
+    "quickstart.py",
+    "blur.py",
+    "tune_knobs.py",
+    "from_tvm.py",
+    "photograph.py",
+    "command_line.sh",
+    "c/deploy.sh",
+]
 
 
 @pytest.mark.alone

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 
 
 def usable_cores() -> tuple[int, ...]:
@@ -25,18 +24,6 @@ def memory_limit() -> int:
     import psutil
 
     return min(8 << 30, int(psutil.virtual_memory().total) // 4)
-
-
-@cache
-def versions() -> dict[str, str]:
-    """The versions that a record's times depend on."""
-    found = {}
-    for name, package in (("loopwright", "loopwright"), ("tvm", "apache-tvm")):
-        try:
-            found[name] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 @cache

@@ -1,4 +1,4 @@
-"""``loopwright build``: from an operator and a log to a shared library."""
+"""``loopwright build``: from an operator and a log to a library, for Python or for C."""
 
 from __future__ import annotations
 
@@ -10,27 +10,54 @@ import click
 from loopwright.cli.options import OUT_FILE, log_option, operator_arguments, require_writable, target_option
 
 
-@click.command(short_help="Build a shared library.")
+@click.command(short_help="Build a library for Python or C.")
 @operator_arguments()
 @target_option
 @log_option("The tuning log to take the schedule from; without it, a default schedule is built.")
-@click.option("-o", "--output", "out", required=True, type=OUT_FILE, help="The shared library to write.")
-def build(operator: str, arguments: tuple[str, ...], target: str, log: Path | None, out: Path) -> None:
-    """Build OPERATOR into a shared library that needs neither compiler nor tuner where it runs.
+@click.option(
+    "-o",
+    "--output",
+    "out",
+    required=True,
+    type=OUT_FILE,
+    help="The library to write: NAME.a is a static one for C, with the header NAME.h; all else is a shared one.",
+)
+@click.option("--name", help="For C: what the function is called, instead of as the operator.")
+@click.option("--no-threads", is_flag=True, help="For C: run everything in the thread that calls.")
+def build(
+    operator: str,
+    arguments: tuple[str, ...],
+    target: str,
+    log: Path | None,
+    out: Path,
+    name: str | None,
+    no_threads: bool,
+) -> None:
+    """Build OPERATOR into a library that needs neither compiler nor tuner where it runs.
 
-    In Python, `loopwright.load("kernel.so")` gives the kernel back.
+    In Python, `loopwright.load("kernel.so")` gives the kernel back. A program in C or C++ includes NAME.h and links NAME.a,
+    which need nothing but the C library.
 
     \b
       loopwright build ops.matmul M=512 N=512 K=512 --log tuned.jsonl -o matmul.so
+      loopwright build ops.matmul M=512 N=512 K=512 --log tuned.jsonl -o matmul.a
     """
     import loopwright as lw
     from loopwright.cli.load import load_workload
 
+    for_c = out.suffix == ".a"
+    if not for_c and (name is not None or no_threads):
+        raise click.UsageError("--name and --no-threads are for C: they go with -o NAME.a")
     work = load_workload(operator, arguments)
     require_writable(out, operator, log)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the log has no record for it is said below
         kernel = lw.build(work, target=target, log=log)
-    kernel.export(out)
+    if for_c:
+        kernel.export_c(out, name=name, threads=not no_threads)
+        how = f"declared in {out.with_suffix('.h')}"
+    else:
+        kernel.export(out)
+        how = f"load it with loopwright.load({str(out)!r})"
     click.echo(f"built {work} from: {kernel.provenance}")
-    click.echo(f"wrote {out}; load it with loopwright.load({str(out)!r})")
+    click.echo(f"wrote {out}; {how}")

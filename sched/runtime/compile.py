@@ -8,6 +8,7 @@ from typing import Any
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import BuildError
+from loopwright.sched.runtime.c_entry import c_entry
 from loopwright.sched.runtime.entry import packed_entry
 from loopwright.sched.runtime.pool_ir import POOL_IR
 from loopwright.sched.runtime.signature import DLPACK_CODES, Signature
@@ -42,6 +43,21 @@ def compile_module(
     except Exception as error:  # TVM raises its own classes, of many lines
         raise BuildError(f"{signature.name} could not be compiled: {_first_line(error)}") from error
     return built, plain, _LAUNCHER in str(built.inspect_source("ll"))
+
+
+def compile_for_c(func: Any, signature: Signature, target: Target, symbol: str) -> Any:
+    """Compile a function that :func:`compile_module` gave, before its entry, with an entry for C instead; see ``c_entry.py``.
+
+    Raises:
+        BuildError: TVM or LLVM refused.
+    """
+    import tvm
+
+    try:
+        module = _final_passes()(tvm.IRModule({symbol: c_entry(func, signature, symbol)}))
+        return tvm.get_global_func("target.build.llvm")(module, target.to_tvm())
+    except Exception as error:  # as above
+        raise BuildError(f"{signature.name} could not be compiled: {_first_line(error)}") from error
 
 
 def pool_module(module: Any) -> Any:

@@ -46,7 +46,7 @@ def packed_entry(func: Any, signature: Signature, symbol: str, checks: bool = Tr
         checks: compile the checks. Without them the caller must know what it passes.
     """
     from tvm import tirx
-    from tvm.ir import PointerType, PrimType, StringImm
+    from tvm.ir import PointerType, PrimType
     from tvm.tirx.stmt import IfThenElse, Return
 
     void = PointerType(PrimType("void"))
@@ -55,21 +55,19 @@ def packed_entry(func: Any, signature: Signature, symbol: str, checks: bool = Tr
     # Calls pass inputs first, then outputs; the function may declare them in another order.
     params = [(func.params[i], signature.params[i]) for i in signature.order]
     handles = [tirx.Var(f"{p.name}_handle", void) for _, p in params]
-    # Buffers the function allocates belong to a device; the lowering of allocations looks for these.
-    body = tirx.AttrStmt(_int32(0), "device_type", _int32(DEVICE_CPU), func.body)
-    body = tirx.AttrStmt(_int32(0), "device_id", _int32(0), body)
-    compute = tirx.AttrStmt(_int32(0), "compute_scope", StringImm(f"{symbol}_compute_"), body)
     rest = func.params[len(signature.params) :]
     word = rest[-1] if signature.calls else None
     sizes = Sizes(signature, rest[: len(signature.sizes)])
+    data = [tirx.tvm_struct_get(handle, 0, DLTENSOR_DATA, void) for handle in handles]
+    compute = scoped(func.body, symbol)
     ran: Any = tirx.SeqStmt(
-        [*sizes.narrowed(), *_declare(params, handles), *_cleared(word), compute, *_report(result, word)]
+        [*sizes.narrowed(), *declared(params, data), *cleared(word), compute, *_report(result, word)]
     )
     if checks:
         kinds, *others = _conditions(params, handles, sizes)
         for conditions in reversed(others):
-            ran = IfThenElse(_all(conditions), ran, None)
-        ran = IfThenElse(_all(kinds), sizes.around(ran, handles), None)
+            ran = IfThenElse(all_of(conditions), ran, None)
+        ran = IfThenElse(all_of(kinds), sizes.around(ran, handles), None)
     else:
         ran = sizes.around(ran, handles)
     body = tirx.SeqStmt([*_unpack(args, handles), ran])
@@ -78,7 +76,7 @@ def packed_entry(func: Any, signature: Signature, symbol: str, checks: bool = Tr
             tirx.tvm_struct_get(args, i, ANY_TYPE_INDEX, "int32") == _int32(TYPE_TENSOR)
             for i in range(len(params))
         ]
-        body = IfThenElse(count == _int32(len(params)), IfThenElse(_all(tensors), body, None), None)
+        body = IfThenElse(count == _int32(len(params)), IfThenElse(all_of(tensors), body, None), None)
     body = tirx.SeqStmt([body, Return(_int32(0))])
     entry = tirx.PrimFunc([own, args, count, result], body, ret_type=PrimType("int32"))
     attrs = {
@@ -108,7 +106,8 @@ def _word(handle: Any, index: int) -> Any:
     return tirx.tvm_struct_get(handle, index, INT64_ELEMENT, "int64")
 
 
-def _all(conditions: list[Any]) -> Any:
+def all_of(conditions: list[Any]) -> Any:
+    """The conditions as one."""
     from tvm import tirx
 
     return reduce(tirx.And, conditions, tirx.const(True, "bool"))
@@ -127,22 +126,30 @@ def _unpack(args: Any, handles: list[Any]) -> list[Any]:
     ]
 
 
-def _declare(params: list[tuple[Any, Param]], handles: list[Any]) -> list[Any]:
-    """Bind each buffer of the function to its data pointer."""
+def scoped(body: Any, symbol: str) -> Any:
+    """The computation of an entry, as a function of its own inside it."""
     from tvm import tirx
-    from tvm.ir import PointerType, PrimType
+    from tvm.ir import StringImm
+
+    # Buffers the function allocates belong to a device; the lowering of allocations looks for these.
+    body = tirx.AttrStmt(_int32(0), "device_type", _int32(DEVICE_CPU), body)
+    body = tirx.AttrStmt(_int32(0), "device_id", _int32(0), body)
+    return tirx.AttrStmt(_int32(0), "compute_scope", StringImm(f"{symbol}_compute_"), body)
+
+
+def declared(params: list[tuple[Any, Param]], pointers: list[Any]) -> list[Any]:
+    """Bind each buffer of the function to the pointer to its elements."""
+    from tvm import tirx
     from tvm.tirx.buffer import buffer_data_pointer_type
 
-    void = PointerType(PrimType("void"))
     statements = []
-    for (buffer, _), handle in zip(params, handles, strict=True):
-        data = tirx.tvm_struct_get(handle, 0, DLTENSOR_DATA, void)
-        pointer = tirx.reinterpret(buffer_data_pointer_type(buffer), data)
-        statements.append(tirx.DeclBuffer(buffer, data=pointer))
+    for (buffer, _), pointer in zip(params, pointers, strict=True):
+        typed = tirx.reinterpret(buffer_data_pointer_type(buffer), pointer)
+        statements.append(tirx.DeclBuffer(buffer, data=typed))
     return statements
 
 
-def _cleared(word: Any) -> list[Any]:
+def cleared(word: Any) -> list[Any]:
     """Make the word that says whether a C function has failed, if there are any to call."""
     from tvm import tirx
 
@@ -169,7 +176,8 @@ def _conditions(params: list[tuple[Any, Param]], handles: list[Any], sizes: Size
     kinds = [c for param, handle in pairs for c in _kind_conditions(param, handle)]
     promises = [promises] if (promises := sizes.conditions()) else []
     layouts = [c for param, handle in pairs for c in _layout_conditions(param, handle, sizes)]
-    return [kinds, *promises, layouts, _memory_conditions(pairs, sizes)]
+    places = [(param, _word(handle, WORD_DATA)) for param, handle in pairs]
+    return [kinds, *promises, layouts, memory_conditions(places, sizes)]
 
 
 def _kind_conditions(param: Param, handle: Any) -> list[Any]:
@@ -208,7 +216,7 @@ def _layout_conditions(param: Param, handle: Any, sizes: Sizes) -> list[Any]:
         expected = _product(expected, length)
     if not checks:
         return extents
-    row_major = _all(checks)
+    row_major = all_of(checks)
     if sizes.symbolic(param):  # an array without elements may have any strides
         row_major = tirx.Or(expected == _int64(0), row_major)
     return [*extents, tirx.if_then_else(tirx.isnullptr(strides), tirx.const(True, "bool"), row_major)]
@@ -220,12 +228,13 @@ def _product(a: Any, b: Any) -> Any:
     return _int64(int(a) * int(b)) if isinstance(a, tirx.IntImm) and isinstance(b, tirx.IntImm) else a * b
 
 
-def _memory_conditions(pairs: list[tuple[Param, Any]], sizes: Sizes) -> list[Any]:
-    """Data pointers aligned to an element, and no output that overlaps another array."""
+def memory_conditions(places: list[tuple[Param, Any]], sizes: Sizes, *, null: bool = False) -> list[Any]:
+    """Addresses aligned to an element, and no output that overlaps another array; with ``null``, no null pointers either."""
     from tvm import tirx
 
-    spans = [(p, _word(handle, WORD_DATA)) for p, handle in pairs if sizes.symbolic(p) or p.nbytes]
-    conditions = [
+    spans = [(p, address) for p, address in places if sizes.symbolic(p) or p.nbytes]
+    conditions = [_unless_empty((p,), address != _int64(0), sizes) for p, address in spans if null]
+    conditions += [
         _unless_empty((p,), tirx.bitwise_and(address, _int64(p.itemsize - 1)) == _int64(0), sizes)
         for p, address in spans
         if p.itemsize > 1

@@ -71,7 +71,8 @@ class Kernel:
         self.schedule: Schedule | None = None
         self.module = module
         self.path = path
-        self._lowered = lowered
+        #: The function before its entry was wrapped around it, as TVM has it; None for a loaded library.
+        self.lowered = lowered
         # NumPy does not share arrays of narrow floats; they are lent.
         self._lends = not checked or any(p.dtype in dtypes.NARROW for p in signature.params)
         # The fast path serves what nearly every call is: checked, with one output, and nothing that can fail.
@@ -151,10 +152,10 @@ class Kernel:
         """
         if kind not in SOURCES:
             raise BuildError(f"no source of kind {kind!r}; known: {', '.join(map(repr, SOURCES))}")
-        if self.module is None or self._lowered is None:
+        if self.module is None or self.lowered is None:
             raise BuildError(f"{self.signature.name} was loaded from a library, which carries no source")
         return (
-            str(self._lowered)
+            str(self.lowered)
             if kind == "tir"
             else str(self.module.inspect_source("ll" if kind == "llvm" else "s"))
         )
@@ -184,6 +185,32 @@ class Kernel:
         from loopwright.sched.runtime.library import export
 
         return export(self, path)
+
+    def export_c(self, path: str | PathLike[str], *, name: str | None = None, threads: bool = True) -> Path:
+        """Write the kernel as a static library and a C header, for programs without Python; return the library's path.
+
+        ``matmul.a`` comes with ``matmul.h`` beside it, which declares the kernel as a plain C function: first the symbolic
+        sizes, then the inputs, then the outputs. It returns 0 (``LOOPWRIGHT_DONE``), or says why it refused. The library
+        needs nothing but the C library, ``-lm`` included. See docs/deploy.md.
+
+        Args:
+            path: the library to write, NAME.a.
+            name: what the function is called; the kernel's own name if not given.
+            threads: run parallel loops on threads; without, all is computed by the thread that calls. A program that links
+                several libraries takes this from the first.
+
+        Raises:
+            ExportError: no C compiler or ``ar``, the path cannot be written, a name that C cannot have, or a kernel that
+                was itself loaded from a library.
+
+        Example::
+
+            lw.build(ops.matmul(M=512, N=512, K=512)).export_c("matmul.a")
+            # cc main.c matmul.a -lm -lpthread
+        """
+        from loopwright.sched.runtime.c_library import export_c
+
+        return export_c(self, path, name, threads)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

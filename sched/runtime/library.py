@@ -6,7 +6,6 @@ What only exporting needs is imported there: loading has to be quick.
 from __future__ import annotations
 
 import json
-import os
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,29 +27,17 @@ SYMBOL = "loopwright_library"
 # Stands before the description inside the file, so that it is found without running the library.
 MARKER = b"loopwright-library\n"
 ENTRY, POOL = "main", "pool"
-COMPILERS = ("cc", "gcc", "clang")
 # Path -> what it was when it was first loaded: device, number, time and length.
 _loaded: dict[str, tuple[int, ...]] = {}
 
 
 def export(kernel: Kernel, path: str | PathLike[str]) -> Path:
     """Write ``kernel`` as a shared library; see :meth:`Kernel.export`."""
-    import tempfile
+    from loopwright.sched.runtime.toolchain import writing
 
-    goal = path_of(path, "export", ExportError)
-    try:
-        is_folder, folder_there = goal.is_dir(), goal.parent.is_dir()
-    except OSError as error:
-        raise ExportError(f"cannot write {goal}: {error.strerror or error}") from None
-    if is_folder or not folder_there:
-        what = "it is a folder" if is_folder else f"there is no folder {goal.parent}"
-        raise ExportError(f"cannot write {goal}: {what}")
-    try:
-        with tempfile.TemporaryDirectory(dir=goal.parent, prefix=f".{goal.name}.") as folder:
-            made = _copied(kernel, Path(folder)) if kernel.module is None else _linked(kernel, Path(folder))
-            made.replace(goal)
-    except OSError as error:
-        raise ExportError(f"cannot write {goal}: {error.strerror or error}") from None
+    with writing(path) as (goal, folder):
+        made = _copied(kernel, folder) if kernel.module is None else _linked(kernel, folder)
+        made.replace(goal)
     return goal
 
 
@@ -126,13 +113,13 @@ def _copied(kernel: Kernel, folder: Path) -> Path:
 
 
 def _linked(kernel: Kernel, folder: Path) -> Path:
-    import subprocess
+    from loopwright.sched.runtime.toolchain import run, tool
 
     if not kernel.checked:
         raise ExportError(
             f"{kernel.signature.name} was built without argument checks; build it with them to export it"
         )
-    compiler = _compiler()
+    compiler = tool("CC")
     parts = [folder / "kernel.o"]
     kernel.module.write_to_file(str(parts[0]), "o")
     if kernel.parallel:
@@ -142,24 +129,9 @@ def _linked(kernel: Kernel, folder: Path) -> Path:
         pool_module(kernel.module).write_to_file(str(parts[1]), "o")
     text, made = folder / "description.c", folder / "library.so"
     text.write_text(_c_source(kernel))
-    command = [
-        compiler,
-        "-shared",
-        "-fPIC",
-        "-O1",
-        "-o",
-        str(made),
-        *map(str, [*parts, text]),
-        *_foreign(kernel),
-        "-lm",
-        "-lpthread",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode or not made.exists():
-        raise ExportError(
-            f"{compiler} could not link the library: {(done.stderr.strip() or 'no message')[-400:]}"
-        )
-    return made
+    files = map(str, [*parts, text])
+    options = ["-shared", "-fPIC", "-O1", "-o", str(made)]
+    return run([compiler, *options, *files, *_foreign(kernel), "-lm", "-lpthread"], made)
 
 
 def _foreign(kernel: Kernel) -> list[str]:
@@ -170,22 +142,6 @@ def _foreign(kernel: Kernel) -> list[str]:
         return []
     paths = sorted(set(libraries(kernel.schedule.work).values()))
     return [*paths, *(f"-Wl,-rpath,{Path(path).parent}" for path in paths), "-Wl,-z,now"]
-
-
-def _compiler() -> str:
-    """The C compiler: what CC names, else the first usual one that is installed."""
-    import shutil
-
-    asked = os.environ.get("CC")
-    for name in [asked] if asked else COMPILERS:
-        found = shutil.which(name)
-        if found:
-            return found
-    looked = f"CC={asked}" if asked else ", ".join(COMPILERS)
-    raise ExportError(
-        f"export needs a C compiler to link the library, and none was found (looked for {looked}).\n"
-        "Install gcc, or set CC to a compiler. Running kernels and tuning work without one."
-    )
 
 
 def _c_source(kernel: Kernel) -> str:

@@ -125,6 +125,12 @@ def test_targets(capsys: pytest.CaptureFixture[str]) -> None:
             "no tuning log",
         ),
         (["build", "ops.matmul", "M=4", "N=4", "K=4", "-o", "nosuch/x.so"], "there is no directory nosuch"),
+        (["build", "ops.relu", "shape=4", "--name", "f", "-o", "x.so"], "they go with -o NAME.a"),
+        (["build", "ops.relu", "shape=4", "--no-threads", "-o", "x.so"], "they go with -o NAME.a"),
+        (
+            ["build", "ops.softmax", "M=4", "N=4", "--name", "for", "-o", "x.a"],
+            "name='for' is no name for a C",
+        ),
         (["report", "nosuch.jsonl", "-o", "x.html"], "there is no tuning log nosuch.jsonl"),
         (["log", "show", "nosuch.jsonl"], "there is no tuning log nosuch.jsonl"),
         (["log", "best", "-o", "x"], "Missing argument"),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import loopwright as lw
+from loopwright import ops
 from loopwright.sched.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -266,3 +267,21 @@ def test_a_library_for_another_cpu(library: Path, tmp_path: Path) -> None:
     foreign = patched(library, tmp_path / "foreign.so", b'"features":["avx"', b'"features":["sve"')
     with pytest.raises(TargetError, match="was built for a CPU with sve; this one lacks it"):
         lw.load(foreign)
+
+
+def test_a_library_with_instructions_this_cpu_lacks(tmp_path: Path) -> None:
+    """One that would end the process, were it run: built for a newer CPU, by a machine that can only compile for it."""
+    here = lw.Target.parse("cpu")
+    newer = (lw.Target.parse({"mcpu": name}) for name in ("znver4", "sapphirerapids", "graniterapids"))
+    target = next((t for t in newer if t.missing_on(here)), None)
+    if target is None:
+        pytest.skip("this CPU has all that LLVM could ask of it")
+    kernel = lw.build(ops.softmax(4, 64), target=target)
+    missing = ", ".join(target.missing_on(here))
+    x = np.ones((4, 64), np.float32)
+    with pytest.raises(TargetError, match=f"softmax was built for a CPU with {missing}; this one lacks it"):
+        kernel(x)
+    with pytest.raises(
+        TargetError, match=f"softmax.so was built for a CPU with {missing}; this one lacks it"
+    ):
+        lw.load(kernel.export(tmp_path / "softmax.so"))

@@ -1,0 +1,202 @@
+"""The C side of a static library as text: its header, and the functions that stand before the kernels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from loopwright.sched.runtime.c_entry import BAD_CPU, NO_MEMORY
+from loopwright.sched.runtime.signature import INPUT, Param, Signature
+from loopwright.sched.runtime.sizes import dim_text
+from loopwright.sched.runtime.target import Target
+
+# Element type -> C's. What C has no type for is its bits in an unsigned integer.
+C_TYPES = {
+    **{f"int{bits}": f"int{bits}_t" for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": f"uint{bits}_t" for bits in (8, 16, 32, 64)},
+    "float32": "float",
+    "float64": "double",
+    "float16": "uint16_t",
+    "bfloat16": "uint16_t",
+}
+# How a header begins.
+SIGN = "/* Kernels made by Loopwright"
+BITS = "uint8_t"  # bool, and the floats of 8 bits
+# Names that C or C++ keeps to itself.
+_WORDS = (
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const const_cast "
+    "consteval constexpr constinit continue co_await co_return co_yield decltype default delete do double "
+    "dynamic_cast else enum explicit export extern false float for friend goto if inline int long main mutable "
+    "namespace new noexcept not not_eq nullptr operator or or_eq private protected public register "
+    "reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct switch "
+    "template this thread_local throw true try typedef typeid typename typeof union unsigned using virtual void "
+    "volatile wchar_t while xor xor_eq NULL"
+)
+_RESERVED = frozenset(_WORDS.split())
+
+_COMMON = """\
+#ifndef LOOPWRIGHT_STATUS
+#define LOOPWRIGHT_STATUS
+/* What a kernel returns. After BAD_SIZE, BAD_ARRAY and BAD_CPU nothing was computed. */
+enum loopwright_status {
+    LOOPWRIGHT_DONE = 0,
+    LOOPWRIGHT_BAD_SIZE = 1,   /* a size is out of its bounds */
+    LOOPWRIGHT_BAD_ARRAY = 2,  /* a null or misaligned pointer, or an output that overlaps another array */
+    LOOPWRIGHT_BAD_CPU = 3,    /* this CPU lacks an instruction set that the kernel was built for */
+    LOOPWRIGHT_NO_MEMORY = 4,  /* what the outputs hold is undefined */
+    LOOPWRIGHT_CALL_FAILED = 5 /* a C function that computes a stage reported a failure; likewise */
+};
+/* A status in words. */
+const char *loopwright_status_text(int status);
+/* How many threads run a parallel loop, the calling one among them; at first as many as this process has cores.
+   Not while a kernel runs. */
+void loopwright_set_threads(int count);
+#endif
+"""
+
+
+@dataclass(frozen=True)
+class CFunction:
+    """A kernel as a function of a C library.
+
+    Attributes:
+        name: the function's name, a C identifier.
+        signature: the kernel's.
+        target: what its code is for.
+        provenance: where its schedule comes from.
+    """
+
+    name: str
+    signature: Signature
+    target: Target
+    provenance: object = None
+
+    @property
+    def entry(self) -> str:
+        """The name of the kernel's own entry (``c_entry.py``), which this function calls."""
+        return f"{self.name}__entry"
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What the sizes and arrays are called in C: size or array -> identifier."""
+        given = [size[1] for size in self.signature.sizes] + [p.name for p in self.signature.in_call_order]
+        taken = {self.name}
+        found: dict[str, str] = {}
+        for name in given:
+            found[name] = identifier(name, taken)
+            taken.add(found[name])
+        return found
+
+    @property
+    def parameters(self) -> str:
+        """The parameters as C declares them: sizes, inputs, outputs."""
+        sizes = [f"int64_t {self.names[size[1]]}" for size in self.signature.sizes]
+        arrays = [
+            f"{'const ' if p.role == INPUT else ''}{c_type(p.dtype)} *{self.names[p.name]}"
+            for p in self.signature.in_call_order
+        ]
+        return ", ".join([*sizes, *arrays])
+
+    @property
+    def prototype(self) -> str:
+        """The function's declaration, without the semicolon.
+
+        >>> s = Signature("scale", (Param("A", (4,), "float32"), Param("B", (4,), "float32", "output")))
+        >>> CFunction("scale", s, Target()).prototype
+        'int scale(const float *A, float *B)'
+        """
+        return f"int {self.name}({self.parameters})"
+
+
+def identifier(name: str, taken: Iterable[str] = ()) -> str:
+    """A C identifier for a name: as it is where it can be.
+
+    >>> identifier("A"), identifier("double"), identifier("2d conv"), identifier("A", {"A"})
+    ('A', 'double_', '_2d_conv', 'A_')
+    """
+    made = re.sub(r"\W", "_", name, flags=re.ASCII) or "_"
+    if made[0].isdigit():
+        made = f"_{made}"
+    while made in _RESERVED or made in taken or made.endswith("_t"):
+        made += "_"
+    return made
+
+
+def c_type(dtype: str) -> str:
+    """The C type of an element."""
+    return C_TYPES.get(dtype, BITS)
+
+
+def header(functions: Sequence[CFunction], library: str, guard: str, version: str) -> str:
+    """The header of a static library.
+
+    Args:
+        functions: what the library holds.
+        library: the library's file name.
+        guard: the macro against reading the header twice.
+        version: Loopwright's.
+    """
+    declared = "\n".join(f"{_comment(function)}{function.prototype};\n" for function in functions)
+    return (
+        f"{SIGN} {version}; link with {library}. Arrays are dense, rows first, start at a multiple of\n"
+        "   their elements' size, and an output overlaps no other array. Kernels may be called from several threads. */\n"
+        f"#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>\n\n"
+        '#ifdef __cplusplus\nextern "C" {\n#endif\n\n'
+        f"{_COMMON}\n{declared}\n"
+        f"#ifdef __cplusplus\n}}\n#endif\n\n#endif\n"
+    )
+
+
+def source(functions: Sequence[CFunction]) -> str:
+    """The functions that a program calls: each looks whether this CPU can run its kernel, and then runs it."""
+    texts = [
+        "#include <stdint.h>\n"
+        '#define INTERNAL __attribute__((visibility("hidden")))\n'
+        "int loopwright_cpu_fits(const char *const *names, int *known) INTERNAL;\n"
+    ]
+    for function in functions:
+        needs = "".join(f'"{feature}", ' for feature in function.target.features)
+        arguments = "".join(f", {name}" for name in function.names.values())
+        texts.append(
+            f"int {function.entry}(int64_t *status, {function.parameters}) INTERNAL;\n"
+            f"{function.prototype}\n{{\n"
+            f"    static const char *const needs[] = {{ {needs}0 }};\n"
+            "    static int known;\n"
+            f"    int64_t status = {NO_MEMORY};\n"
+            f"    if (!loopwright_cpu_fits(needs, &known)) return {BAD_CPU};\n"
+            f"    return {function.entry}(&status{arguments}) ? {NO_MEMORY} : (int)status;\n}}\n"
+        )
+    return "\n".join(texts)
+
+
+def _comment(function: CFunction) -> str:
+    """What a function computes, and what it takes, before its declaration."""
+    signature = function.signature
+    lines = [str(signature)]
+    for _, name, at_least, at_most, multiple_of in signature.sizes:
+        multiple = f", a multiple of {multiple_of}" if multiple_of > 1 else ""
+        lines.append(f"  {function.names[name]}: {at_least} to {at_most}{multiple}")
+    lines += [f"  {_array(function, p)}" for p in signature.in_call_order]
+    for limit in signature.limits:
+        lines.append(f"  {dim_text(limit.value)}: {limit.least} to {limit.most}")
+    if signature.calls:
+        lines.append(f"Calls {', '.join(symbol for _, symbol in signature.calls)}.")
+    if function.target.features:
+        lines.append(f"Needs a CPU with {', '.join(function.target.features)}.")
+    if isinstance(function.provenance, str):
+        lines.append(f"Schedule: {function.provenance}")
+    text = "\n   ".join(
+        " ".join(line.replace("/*", "/ *").replace("*/", "* /").splitlines()) for line in lines
+    )
+    return f"/* {text} */\n"
+
+
+def _array(function: CFunction, param: Param) -> str:
+    """What is to be known of an array."""
+    symbolic = any(isinstance(extent, tuple) for extent in param.shape)
+    count = "" if symbolic else f", {param.nbytes // param.itemsize} elements"
+    c = c_type(param.dtype)
+    kind = f", as bits in {c}" if c.startswith("uint") and c != f"{param.dtype}_t" else ""
+    return f"{function.names[param.name]}: {param.role}{count}, {str(param).partition(': ')[2]}{kind}"
