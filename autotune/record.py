@@ -85,6 +85,7 @@ class Record:
     predicted: float | None = None
     features: dict[str, Any] | None = None
     cold: bool = False
+    spread: float | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     """Fields that this version does not know; they are written back at the end of the line."""
 
@@ -244,12 +245,15 @@ def _check_numbers(record: Record) -> None:
         if isinstance(value, bool) or not isinstance(value, Integral):
             raise _wrong(record, name, "a whole number, or null")
         object.__setattr__(record, name, int(value))
-    if record.predicted is not None:
-        if isinstance(record.predicted, bool) or not isinstance(record.predicted, Real):
-            raise _wrong(record, "predicted", "a number, or null")
-        if not math.isfinite(float(record.predicted)):
-            raise _wrong(record, "predicted", "a finite number, or null")
-        object.__setattr__(record, "predicted", float(record.predicted))
+    for name in ("predicted", "spread"):
+        value = getattr(record, name)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise _wrong(record, name, "a number, or null")
+        if not math.isfinite(float(value)):
+            raise _wrong(record, name, "a finite number, or null")
+        object.__setattr__(record, name, float(value))
     for name in ("verified", "cold"):
         if not isinstance(getattr(record, name), bool):
             raise _wrong(record, name, "true or false")

@@ -15,6 +15,7 @@ from loopwright.autotune.measure.finals import Finals
 from loopwright.autotune.measure.hosts import device_name
 from loopwright.autotune.measure.pool import Candidate, Pool
 from loopwright.autotune.measure.task import Outcome, Task
+from loopwright.autotune.measure.timing import Timed
 from loopwright.autotune.noise import Noise
 from loopwright.autotune.replay import schedule_of
 from loopwright.autotune.result import Batch, least
@@ -269,13 +270,15 @@ class Session:
         known = race.best.seconds if race.best is not None else None
         scale = 1.0
         if incumbent and known:
-            scale = drift(known, times[0])
-            spread = self._noise.note(times[0] / known)
+            scale = drift(known, times[0].seconds)
+            spread = self._noise.note(times[0].seconds / known)
             if spread is not None:
                 self.progress(Noisy(self.label, spread))
-        for contender, seconds in zip(ready, times[1:] if incumbent else times, strict=True):
+        for contender, timed in zip(ready, times[1:] if incumbent else times, strict=True):
             assert contender.record is not None
-            contender.record = replace(contender.record, seconds=seconds * scale)
+            contender.record = replace(
+                contender.record, seconds=timed.seconds * scale, spread=round(timed.spread, 6)
+            )
             self._promote(contender)
 
     def _validate(self, task: Task, finals: Finals, outcome: Outcome) -> None:
@@ -287,18 +290,19 @@ class Session:
             if reason is not None:
                 outcome.cause, outcome.message, outcome.verified = "rejected", reason, False
 
-    def _confirmed(self, task: Task, finals: Finals, trials: list[int], times: list[float]) -> list[float]:
+    def _confirmed(self, task: Task, finals: Finals, trials: list[int], times: list[Timed]) -> list[Timed]:
         """If someone beat the best so far, times in which the two have raced alone once more.
 
         The least of several noisy times is too low; what it is worth shows in a second race. By as much as the winner was
         too good all challengers are made slower: they stay in their order.
         """
-        winner = min(range(len(times)), key=lambda n: times[n])
+        winner = min(range(len(times)), key=lambda n: times[n].seconds)
         again = finals.race(task, [trials[0], trials[winner]]) if winner else None
         if again is None:
             return times
-        luck = max(1.0, again[1] / again[0] * times[0] / times[winner])
-        return [time * luck if n else time for n, time in enumerate(times)]
+        before, now = (pair[0].seconds / pair[1].seconds for pair in ((times[0], times[winner]), again))
+        luck = max(1.0, before / now)
+        return [timed.slower(luck) if n else timed for n, timed in enumerate(times)]
 
     def _demote(self, contender: Contender, outcome: Outcome) -> None:
         """It passed on one core and failed on all of them."""

@@ -16,7 +16,7 @@ from loopwright.autotune.cost_model import CostModel, PathLike, writable
 from loopwright.autotune.events import Finished, Progress, Started, silent
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.measure.bench import Bench
-from loopwright.autotune.measure.task import Limits
+from loopwright.autotune.measure.task import Limits, Repeats
 from loopwright.autotune.numbers import filed, measured_at
 from loopwright.autotune.result import Best, TuneResult, least
 from loopwright.autotune.search.models import ModelLike
@@ -56,6 +56,7 @@ def tune(
     save_model: PathLike | None = None,
     validate: Validate | None = None,
     cold: bool = False,
+    repeats: Repeats | None = None,
     limits: Limits | None = None,
     worker_command: Sequence[str] | None = None,
 ) -> TuneResult:
@@ -89,6 +90,8 @@ def tune(
             raising; the trial then fails with the cause ``rejected``.
         cold: empty the caches before each timed call, for kernels that will find their data in memory. Such times are not to be
             compared with others: give them a log of their own.
+        repeats: how often the best of a batch are timed, such as ``lw.Repeats(spread=0.002, most_seconds=2.0)``; see
+            :class:`loopwright.Repeats`.
         limits: for each candidate; see :class:`loopwright.autotune.measure.task.Limits`.
         worker_command: the command line of workers, instead of the usual one.
 
@@ -109,7 +112,7 @@ def tune(
     check_workload(work)
     whole, work = work, measured_at(work, at)
     check_numbers(trials, more, minutes, seed, patience)
-    check_hooks(progress, validate, limits, worker_command)
+    check_hooks(progress, validate, limits, worker_command, repeats)
     parsed = runnable(target)
     searched = guided(search, model, parsed)
     learnt = writable(save_model) if save_model is not None else None
@@ -136,7 +139,7 @@ def tune(
         names = tuple(sketch.name for sketch in where.sketches)
         told(Started(str(work), str(parsed), have, wanted, minutes, where.size, names))
         if wanted is None or wanted > 0:
-            with Bench(limits, worker_command, parsed, seed, cold) as bench:
+            with Bench(limits, worker_command, parsed, seed, cold, repeats) as bench:
                 _run(session, bench, Budget(wanted, until, began, patience))
         result = result_of(session, opened, time.monotonic() - began)
         if at is not None:
@@ -229,14 +232,18 @@ def check_workload(work: object) -> None:
         raise TuneError(f"tune takes a workload, such as ops.matmul(M=512, N=512, K=512), not {work!r}{hint}")
 
 
-def check_hooks(progress: object, validate: object, limits: object, worker_command: object) -> None:
-    """Refuse a progress function, a test, limits or a command line of workers that cannot be any."""
+def check_hooks(
+    progress: object, validate: object, limits: object, worker_command: object, repeats: object
+) -> None:
+    """Refuse a progress function, a test, limits, a command line of workers or repeats that cannot be any."""
     if validate is not None and not callable(validate):
         raise TuneError(f"validate={validate!r}: a function of inputs and outputs is expected")
     if progress is not None and not callable(progress):
         raise TuneError(f"progress={progress!r}: a function that takes events is expected")
     if limits is not None and not isinstance(limits, Limits):
         raise TuneError(f"limits={limits!r}: a loopwright.autotune.measure.task.Limits is expected")
+    if repeats is not None and not isinstance(repeats, Repeats):
+        raise TuneError(f"repeats={repeats!r}: a loopwright.Repeats is expected")
     words = worker_command if isinstance(worker_command, (list, tuple)) else ()
     if worker_command is not None and not (words and all(isinstance(word, str) for word in words)):
         raise TuneError(

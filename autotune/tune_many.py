@@ -11,7 +11,7 @@ from loopwright.autotune.cost_model import CostModel, PathLike, writable
 from loopwright.autotune.events import Finished, Progress, Started, silent
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.measure.bench import Bench
-from loopwright.autotune.measure.task import Limits
+from loopwright.autotune.measure.task import Limits, Repeats
 from loopwright.autotune.numbers import measured_at
 from loopwright.autotune.result import TuneResult
 from loopwright.autotune.search.models import ModelLike
@@ -75,6 +75,7 @@ def tune_many(
     save_model: PathLike | None = None,
     validate: Validate | None = None,
     cold: bool = False,
+    repeats: Repeats | None = None,
     limits: Limits | None = None,
     worker_command: Sequence[str] | None = None,
 ) -> list[TuneResult]:
@@ -86,7 +87,7 @@ def tune_many(
         minutes: for all of them together. Each batch goes where it is expected to save most, by what the workload weighs, how
             long it takes and what its batches have gained so far (:func:`loopwright.autotune.share.expected_gain`).
         patience: a workload is done when so many of its trials in a row have not improved it by one per cent.
-        target, log, seed, progress, search, model, save_model, validate, cold, limits, worker_command: as in ``tune``.
+        target, log, seed, progress, search, model, save_model, validate, cold, repeats, limits, worker_command: as in ``tune``.
 
     Returns:
         A result for each item, in order.
@@ -103,7 +104,7 @@ def tune_many(
         if not item.weight > 0:
             raise TuneError(f"{item.name}: the weight is {item.weight!r}; a positive number is expected")
     check_numbers(trials, more, minutes, seed, patience)
-    check_hooks(progress, validate, limits, worker_command)
+    check_hooks(progress, validate, limits, worker_command, repeats)
     parsed = runnable(target)
     searched = guided(search, model, parsed)
     learnt = writable(save_model) if save_model is not None else None
@@ -137,7 +138,7 @@ def tune_many(
             told(Started(str(work), str(parsed), have, wanted, minutes, space.size, names))
             parts[work.key] = _Part(item, session, Budget(wanted, until, start, patience), over=wanted == 0)
         if any(not part.over for part in parts.values()):
-            with Bench(limits, worker_command, parsed, seed, cold) as bench:
+            with Bench(limits, worker_command, parsed, seed, cold, repeats) as bench:
                 _share(list(parts.values()), bench)
         results = {key: _finished(part, opened, told) for key, part in parts.items()}
         if learnt is not None:

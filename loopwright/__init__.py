@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a test holds the two lists equal
     from loopwright import ops as ops
     from loopwright.autotune.cost_model import CostModel as CostModel
+    from loopwright.autotune.measure.task import Repeats as Repeats
     from loopwright.autotune.tune import tune as tune
     from loopwright.building import UntunedWarning as UntunedWarning
     from loopwright.building import build as build
@@ -172,6 +173,7 @@ _HOME = {
         "building": "UntunedWarning build default_schedule lower",
         "sched.importer": "from_te from_tir",
         "autotune.cost_model": "CostModel",
+        "autotune.measure.task": "Repeats",
         "autotune.tune": "tune",
         "sched.errors": (
             "ArgumentError ArgumentTypeError BuildError DefinitionError ExportError "

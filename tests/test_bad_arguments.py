@@ -51,7 +51,15 @@ def test_a_bad_argument_is_named(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"limits": 3}, {"progress": 3}, {"worker_command": 3}, {"worker_command": []}, {"trials": -1}]
+    "options",
+    [
+        {"limits": 3},
+        {"progress": 3},
+        {"worker_command": 3},
+        {"worker_command": []},
+        {"trials": -1},
+        {"repeats": 3},
+    ],
 )
 def test_a_bad_argument_of_tune_is_named(options: dict[str, Any], tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"

@@ -10,7 +10,7 @@ from pathlib import Path
 from loopwright.autotune.measure.finals import Finals
 from loopwright.autotune.measure.hosts import memory_limit, usable_cores
 from loopwright.autotune.measure.pool import Pool
-from loopwright.autotune.measure.task import Limits, Task
+from loopwright.autotune.measure.task import Limits, Repeats, Task
 from loopwright.autotune.verify import prepare
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.runtime.target import Target
@@ -26,8 +26,9 @@ class Bench:
         target: Target,
         seed: int = 0,
         cold: bool = False,
+        repeats: Repeats | None = None,
     ) -> None:
-        self.target, self.seed, self.cold = target, seed, cold
+        self.target, self.seed, self.cold, self.repeats = target, seed, cold, repeats or Repeats()
         self._limits = limits or Limits(memory_bytes=memory_limit())
         self._command = command
         self._tasks: dict[str, Task] = {}
@@ -53,5 +54,6 @@ class Bench:
             folder = self._folder / work.key[:16]
             folder.mkdir()
             prepare(work, folder, self.seed)
-            self._tasks[work.key] = Task(work.key, work.to_json(), self.target.to_json(), folder, self.cold)
+            target = self.target.to_json()
+            self._tasks[work.key] = Task(work.key, work.to_json(), target, folder, self.cold, self.repeats)
         return self._tasks[work.key]

@@ -8,10 +8,7 @@ from collections.abc import Sequence
 
 from loopwright.autotune.measure.pool import TICK_SECONDS, Candidate, Seat, note
 from loopwright.autotune.measure.task import KEPT_KERNELS, Limits, Outcome, Task
-
-# How long a race may take, by the number of its runners.
-RACE_SECONDS = 0.06
-LONGEST_RACE = 0.5
+from loopwright.autotune.measure.timing import Timed
 
 
 class Finals:
@@ -97,8 +94,8 @@ class Finals:
                 self._built.popitem(last=False)
         self._watch_next()
 
-    def race(self, task: Task, trials: Sequence[int]) -> list[float] | None:
-        """Time built candidates in turns: their least seconds.
+    def race(self, task: Task, trials: Sequence[int]) -> list[Timed] | None:
+        """Time built candidates in turns, as often as ``task.repeats`` says.
 
         None if the worker is lost over it, or was lost since, and with it something that was built.
         """
@@ -108,17 +105,16 @@ class Finals:
         seat.teach(task)
         for trial in trials:
             self._built.move_to_end((task.key, trial))
-        seconds = min(LONGEST_RACE, RACE_SECONDS * (1 + len(trials)))
         seat.busy = Candidate(trials[0], "")
-        seat.enter("run")
-        seat.child.send({"op": "race", "key": task.key, "trials": list(trials), "seconds": seconds})
+        seat.enter("run", task.repeats.most_seconds * len(trials))
+        seat.child.send({"op": "race", "key": task.key, "trials": list(trials)})
         while True:
             for message in self._messages():
                 if message.get("event") == "times":
                     seat.busy, seat.deadline = None, float("inf")
                     times = message["times"]
                     assert isinstance(times, list)
-                    return [float(value) for value in times]
+                    return [Timed(*pair) for pair in times]
                 note(seat, message)
             if self._fault() is not None:
                 return None

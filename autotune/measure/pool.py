@@ -91,15 +91,15 @@ class Seat:
         else:
             self.busy, self.deadline = None, float("inf")
 
-    def enter(self, phase: str) -> None:
-        """Note what the worker is doing now, and until when it may."""
+    def enter(self, phase: str, more: float = 0.0) -> None:
+        """Note what the worker is doing now, and until when it may: ``more`` seconds longer than usual."""
         self.phase = phase
         allowed = {
             "build": self.limits.build_seconds,
             "run": self.limits.run_seconds,
             "start": START_SECONDS,
         }[phase]
-        self.deadline = time.monotonic() + allowed
+        self.deadline = time.monotonic() + allowed + more
 
     def breach(self) -> tuple[str, str] | None:
         """The cause and message if the worker went over a limit."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+from loopwright.sched.errors import TuneError
 
 MEBIBYTE = 1 << 20
 # How many tasks a worker keeps in memory; the tuner counts along, and sends a forgotten one again.
 KEPT_TASKS = 3
 # The same for kernels that were built for races.
 KEPT_KERNELS = 64
+# A timed sample lasts at least this long, so that the clock and the call do not show in it.
+SAMPLE_SECONDS = 2e-4
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,43 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Repeats:
+    """How often the finals of a batch are timed: until their times are known, within limits.
+
+    A sample is a number of calls in a row. A time is known when the three least samples lie within ``spread`` of each other, as a
+    share of the least; the record keeps how far apart they were in the end.
+
+    Attributes:
+        spread: when a time is known.
+        sample_seconds: how long a sample takes, at least.
+        least_seconds: for how long each finalist is timed, at least.
+        most_seconds: and at most, known or not.
+
+    Raises:
+        TuneError: a value makes no sense.
+
+    Example:
+        >>> Repeats(spread=0.002, most_seconds=2.0).spread
+        0.002
+    """
+
+    spread: float = 0.01
+    sample_seconds: float = SAMPLE_SECONDS
+    least_seconds: float = 0.03
+    most_seconds: float = 0.12
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not (number and 0 < value < 3600):
+                raise TuneError(f"Repeats: {name}={value!r}; a positive number, below 3600, is expected")
+        if self.least_seconds > self.most_seconds:
+            raise TuneError(
+                f"Repeats: least_seconds={self.least_seconds!r} is more than most_seconds={self.most_seconds!r}"
+            )
+
+
+@dataclass(frozen=True)
 class Task:
     """A workload as data, with the arrays that candidates run on and the results they must give.
 
@@ -38,6 +79,7 @@ class Task:
         target: the target's JSON form.
         folder: where the input arrays and the reference's outputs lie; see ``verify.py``.
         cold: whether the caches are emptied before each timed call.
+        repeats: how often finals are timed.
     """
 
     key: str
@@ -45,6 +87,7 @@ class Task:
     target: dict[str, Any]
     folder: Path
     cold: bool = False
+    repeats: Repeats = Repeats()
 
     def message(self) -> dict[str, Any]:
         """The task as a worker is told of it."""
@@ -55,6 +98,7 @@ class Task:
             "target": self.target,
             "folder": str(self.folder),
             "cold": self.cold,
+            "repeats": asdict(self.repeats),
         }
 
 

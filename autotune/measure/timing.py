@@ -1,91 +1,174 @@
-"""Timing a compiled function: least of a few repeats, as many as its speed calls for."""
+"""Timing a compiled function: the least of some samples, as many as it takes to know that it is the least.
+
+Whatever disturbs a call makes it longer, so the least sample is the nearest to the truth, and those next to it say how near.
+Where the three least lie close together, more samples would not tell more: this is the K-best scheme of Bryant and O'Hallaron
+(Computer Systems: A Programmer's Perspective, in the chapter on measuring time).
+"""
 
 from __future__ import annotations
 
 import time
+from bisect import insort
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-# A timed sample lasts at least this long, so that the clock and the call do not show in it.
-SAMPLE_SECONDS = 2e-4
-ENOUGH_SECONDS = 6e-3
+from loopwright.autotune.measure.task import SAMPLE_SECONDS, Repeats
+
+# How many of the least samples are compared.
+AGREEING = 3
+# Screening: at least so many samples and so long; at most so long, or so many samples.
 MIN_SAMPLES, MAX_SAMPLES = 3, 20
+SCREEN_SECONDS, LONGEST_SCREEN = 2e-3, 6e-3
+# A race: rounds at least, rounds at most, and after how many the slower runners drop out.
+MIN_ROUNDS, MAX_ROUNDS, DROP_ROUNDS = 5, 10_000, 3
 
 Call = Callable[..., Any]
 Flush = Callable[[], None]
+Clock = Callable[[], float]
 
 
-def sample(function: Call, args: Sequence[Any], number: int) -> float:
-    """Seconds a call, over ``number`` calls in a row."""
-    clock = time.perf_counter
-    if number == 1:
-        start = clock()
-        function(*args)
-        return clock() - start
-    calls = range(number)
-    start = clock()
-    for _ in calls:
-        function(*args)
-    return (clock() - start) / number
+class Timed(NamedTuple):
+    """The seconds of one call, and how far apart the three least samples of it lie, as a share of the least."""
+
+    seconds: float
+    spread: float
+
+    def slower(self, factor: float) -> Timed:
+        """The same of something that takes ``factor`` times as long."""
+        return Timed(self.seconds * factor, self.spread)
 
 
-def _fresh(function: Call, args: Sequence[Any], number: int, flush: Flush | None) -> float:
-    if flush is not None:
-        flush()
-    return sample(function, args, number)
-
-
-def calls_per_sample(seconds: float) -> int:
-    """How many calls make a sample long enough.
+class Least:
+    """The least samples so far.
 
     Example:
-        >>> calls_per_sample(1e-6), calls_per_sample(1e-2)
-        (200, 1)
+        >>> least = Least()
+        >>> for sample in (2.0, 1.25, 1.0, 1.5, 1.125):
+        ...     least.add(sample)
+        >>> least.timed
+        Timed(seconds=1.0, spread=0.25)
     """
-    return max(1, min(10_000, int(SAMPLE_SECONDS / max(seconds, 1e-9) + 0.5)))
+
+    def __init__(self) -> None:
+        self._least: list[float] = []
+        self.count = 0
+
+    def add(self, seconds: float) -> None:
+        """Take a sample in."""
+        insort(self._least, seconds)
+        del self._least[AGREEING:]
+        self.count += 1
+
+    @property
+    def timed(self) -> Timed:
+        """The least, and the spread: infinite as long as there are too few samples to say."""
+        if not self._least:
+            return Timed(float("inf"), float("inf"))
+        first, last = self._least[0], self._least[-1]
+        spread = (last - first) / max(first, 1e-12) if len(self._least) == AGREEING else float("inf")
+        return Timed(first, spread)
+
+
+class Stopwatch:
+    """Takes samples of functions that are called with the same arguments.
+
+    Args:
+        args: the arguments.
+        flush: empties the caches before each sample, which then is a single call.
+        sample_seconds: how long a sample takes, at least.
+        clock: gives the time in seconds.
+    """
+
+    def __init__(
+        self,
+        args: Sequence[Any],
+        flush: Flush | None = None,
+        sample_seconds: float = SAMPLE_SECONDS,
+        clock: Clock = time.perf_counter,
+    ) -> None:
+        self._args, self._flush, self._sample_seconds, self.clock = args, flush, sample_seconds, clock
+
+    def calls(self, seconds: float) -> int:
+        """How many calls of so many seconds make a sample.
+
+        Example:
+            >>> stopwatch = Stopwatch(())
+            >>> stopwatch.calls(1e-6), stopwatch.calls(1e-2)
+            (200, 1)
+        """
+        if self._flush is not None:
+            return 1
+        return max(1, min(10_000, int(self._sample_seconds / max(seconds, 1e-9) + 0.5)))
+
+    def sample(self, function: Call, number: int) -> float:
+        """Seconds a call, over ``number`` calls in a row."""
+        if self._flush is not None:
+            self._flush()
+        clock, args = self.clock, self._args
+        if number == 1:
+            start = clock()
+            function(*args)
+            return clock() - start
+        calls = range(number)
+        start = clock()
+        for _ in calls:
+            function(*args)
+        return (clock() - start) / number
 
 
 def screen(
-    function: Call, args: Sequence[Any], cut: float | None = None, flush: Flush | None = None
+    function: Call,
+    args: Sequence[Any],
+    cut: float | None = None,
+    flush: Flush | None = None,
+    clock: Clock = time.perf_counter,
 ) -> float:
-    """The least time of a call, of a function that has run before; one clearly slower than ``cut`` is timed only once.
-
-    ``flush`` empties the caches before each sample, which then is a single call.
-    """
-    once = _fresh(function, args, 1, flush)
+    """The least time of a call, of a function that has run before; one clearly slower than ``cut`` is timed only once."""
+    stopwatch, least = Stopwatch(args, flush, clock=clock), Least()
+    once = stopwatch.sample(function, 1)
     if cut is not None and once > cut:
         return once
-    number = calls_per_sample(once) if flush is None else 1
-    best = once if number == 1 else float("inf")
-    spent, samples = once, 1 if number == 1 else 0
-    while samples < MIN_SAMPLES or (spent < ENOUGH_SECONDS and samples < MAX_SAMPLES):
-        taken = _fresh(function, args, number, flush)
-        best = min(best, taken)
+    number, spent = stopwatch.calls(once), once
+    if number == 1:
+        least.add(once)
+    while least.count < MIN_SAMPLES or (spent < LONGEST_SCREEN and least.count < MAX_SAMPLES):
+        if spent >= SCREEN_SECONDS and least.timed.spread <= Repeats().spread:
+            break
+        taken = stopwatch.sample(function, number)
+        least.add(taken)
         spent += taken * number
-        samples += 1
-    return best
+    return least.timed.seconds
 
 
 def race(
     functions: Sequence[Call],
     args: Sequence[Any],
-    seconds: float,
+    repeats: Repeats,
     reach: float = 1.1,
     flush: Flush | None = None,
-) -> list[float]:
-    """Time functions in turns, so that whatever else the machine does meets all alike; the least time of each.
+    clock: Clock = time.perf_counter,
+) -> list[Timed]:
+    """Time functions in turns, so that whatever else the machine does meets all alike.
 
-    After three rounds, those that are ``reach`` times slower than the fastest take no further part.
+    It goes on until the spread of each is known to be small, or there is no more time. Those that are ``reach`` times slower than
+    the fastest soon take no further part.
     """
-    first = [min(_fresh(f, args, 1, flush), _fresh(f, args, 1, flush)) for f in functions]
-    numbers = [max(1, calls_per_sample(t)) if flush is None else 1 for t in first]
-    best = list(first)
-    end = time.perf_counter() + seconds
-    rounds = 0
-    while rounds < 5 or (time.perf_counter() < end and rounds < 1000):
-        limit = min(best) * reach if rounds >= 3 else float("inf")
-        for nth, function in enumerate(functions):
-            if best[nth] <= limit:
-                best[nth] = min(best[nth], _fresh(function, args, numbers[nth], flush))
+    stopwatch = Stopwatch(args, flush, repeats.sample_seconds, clock)
+    numbers = [stopwatch.calls(min(stopwatch.sample(f, 1), stopwatch.sample(f, 1))) for f in functions]
+    runners = [Least() for _ in functions]
+    start, rounds = clock(), 0
+    running = list(range(len(functions)))
+    while rounds < MAX_ROUNDS:
+        spent = (clock() - start) / len(functions)
+        known = all(runners[nth].timed.spread <= repeats.spread for nth in running)
+        if rounds >= MIN_ROUNDS and (
+            spent >= repeats.most_seconds or (known and spent >= repeats.least_seconds)
+        ):
+            break
+        for nth in running:
+            runners[nth].add(stopwatch.sample(functions[nth], numbers[nth]))
         rounds += 1
-    return best
+        if rounds >= DROP_ROUNDS:
+            limit = reach * min(runner.timed.seconds for runner in runners)
+            running = [nth for nth in running if runners[nth].timed.seconds <= limit]
+    return [runner.timed for runner in runners]

@@ -19,7 +19,7 @@ from typing import Any
 from loopwright.autotune.measure import timing
 from loopwright.autotune.measure.channel import Channel
 from loopwright.autotune.measure.process import settle
-from loopwright.autotune.measure.task import KEPT_KERNELS, KEPT_TASKS
+from loopwright.autotune.measure.task import KEPT_KERNELS, KEPT_TASKS, Repeats
 
 
 class Failure(Exception):
@@ -43,6 +43,7 @@ class Loaded:
     judge: Any
     inputs: list[Any]
     guarded: list[Any]
+    repeats: Repeats
     flush: Any = None  # empties the caches; None where they are left as they are
 
     @classmethod
@@ -57,7 +58,8 @@ class Loaded:
         guarded = [Guarded(value) for value in judge.values]
         target = Target.from_json(message["target"])
         flush = flusher(target.l3) if message.get("cold") else None
-        return cls(work, target, judge, load_inputs(work, folder), guarded, flush)
+        repeats = Repeats(**message["repeats"])
+        return cls(work, target, judge, load_inputs(work, folder), guarded, repeats, flush)
 
     @property
     def outputs(self) -> list[Any]:
@@ -173,8 +175,7 @@ class Worker:
         functions = [self.kernels[message["key"], trial] for trial in message["trials"]]
         for trial in message["trials"]:
             self.kernels.move_to_end((message["key"], trial))
-        self.channel.send(event="phase", phase="run")
-        times = timing.race(functions, task.arguments, message["seconds"], flush=task.flush)
+        times = timing.race(functions, task.arguments, task.repeats, flush=task.flush)
         self.channel.send(event="times", times=times)
 
     def task(self, message: dict[str, Any]) -> Loaded:

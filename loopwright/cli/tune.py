@@ -48,6 +48,12 @@ ROUNDS = 7
     help="Stop when N trials in a row have not improved a workload by 1%.",
 )
 @click.option("--cold", is_flag=True, help="Empty the caches before each timed call.")
+@click.option(
+    "--spread",
+    metavar="X",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Time the best of each batch until their three least samples lie within X of each other (0.01: 1%).",
+)
 @log_option("The tuning log: what it holds is used, and what is found is added.", required=True)
 @click.option(
     "--search",
@@ -76,6 +82,7 @@ def tune(
     minutes: float | None,
     patience: int | None,
     cold: bool,
+    spread: float | None,
     log: Path,
     search: str,
     model: str | None,
@@ -92,6 +99,7 @@ def tune(
       loopwright tune my_ops.py:matmul M=512 N=512 K=512 --trials 200 --log tuned.jsonl
       loopwright tune --workloads bert-base --minutes 10 --log bert.jsonl
     """
+    from loopwright.autotune.measure.task import Repeats
     from loopwright.cli.pick import pick_items
     from loopwright.cli.watch import Watch
     from loopwright.sched.runtime.target import Target
@@ -117,6 +125,7 @@ def tune(
                 minutes=minutes,
                 patience=patience,
                 cold=cold,
+                repeats=None if spread is None else Repeats(spread),
                 search=search,
                 model=model,
                 save_model=save_model,

@@ -42,7 +42,7 @@ def test_a_line_round_trips(data: st.DataObject, ok: bool) -> None:
             **draw(OBJECTS),
             "kind": "cpu",
             "cores": None,
-            "features cold": draw(st.lists(st.text(), max_size=3)),
+            "features cold spread": draw(st.lists(st.text(), max_size=3)),
         },
         status="ok" if ok else "error",
         cause=None if ok else "compile-error",
@@ -75,7 +75,7 @@ def test_fields_stand_in_the_documented_order() -> None:
     documented = (
         "v workload target status cause message seconds screen verified space chosen schedule names name args device "
         "versions time seed trial code batch predicted "
-        "features cold"
+        "features cold spread"
     )
     line = make(extra={"note": "by hand"}).to_line()
     assert list(json.loads(line)) == [*documented.split(), "note"]

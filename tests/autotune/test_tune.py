@@ -63,6 +63,7 @@ def test_the_best_is_a_verified_time_on_all_cores(run: Run) -> None:
     assert found is not None
     assert best.record == found.record
     assert best.record.verified
+    assert best.record.spread is not None
     assert best.seconds == min(r.seconds for r in TuningLog(run.log).records() if r.seconds)
     assert best.schedule.knobs == {}
     assert best.schedule.chosen == best.chosen == best.record.chosen

@@ -1,0 +1,136 @@
+"""How often something is timed, on a clock that moves only when a function is called."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from loopwright.autotune.measure import timing
+from loopwright.autotune.measure.task import Repeats
+from loopwright.autotune.measure.timing import Least
+from loopwright.sched.errors import TuneError
+
+
+class Clock:
+    """Time goes by in calls alone."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def function(self, durations: Iterable[float]) -> Callable[[], None]:
+        """A function whose calls take so long, one after the other."""
+        left = iter(durations)
+
+        def call() -> None:
+            self.now += next(left)
+
+        return call
+
+
+def steady(seconds: float) -> Iterable[float]:
+    return itertools.repeat(seconds)
+
+
+def falling(seconds: float, by: float) -> Iterable[float]:
+    """Each call a little quicker than the one before: never known."""
+    return (seconds * (1 - by) ** n for n in itertools.count())
+
+
+def test_the_spread_is_that_of_the_three_least() -> None:
+    least = Least()
+    assert least.timed.seconds == least.timed.spread == float("inf")
+    for n, sample in enumerate((9.0, 1.5, 1.25, 7.0, 1.0)):
+        assert (least.timed.spread < float("inf")) == (n >= 3)
+        least.add(sample)
+    assert least.timed == (1.0, 0.5)
+    assert least.timed.slower(2.0) == (2.0, 0.5)
+
+
+def test_a_race_ends_when_its_times_are_known() -> None:
+    clock, repeats = Clock(), Repeats(least_seconds=0.02, most_seconds=10.0)
+    times = timing.race(
+        [clock.function(steady(1e-3)), clock.function(steady(1.05e-3))], (), repeats, clock=clock
+    )
+    assert [t.seconds for t in times] == pytest.approx([1e-3, 1.05e-3])
+    assert all(t.spread < 1e-9 for t in times)
+    assert 0.04 <= clock.now < 0.05  # the least there is for two, and two calls of each to begin with
+
+
+def test_a_race_whose_times_are_not_known_takes_all_the_time_there_is() -> None:
+    clock, repeats = Clock(), Repeats(least_seconds=0.01, most_seconds=0.1)
+    known, unknown = steady(5e-3), falling(5e-3, by=0.006)
+    times = timing.race([clock.function(unknown), clock.function(known)], (), repeats, clock=clock)
+    assert 0.2 <= clock.now < 0.23
+    assert times[0].spread > repeats.spread
+    assert times[1].spread < 1e-9
+
+
+def test_noise_is_waited_out() -> None:
+    """One call in four is undisturbed: the race goes on until three of these were seen."""
+    clock = Clock()
+    noisy = itertools.cycle((1.7e-3, 1.4e-3, 1e-3, 2.2e-3))
+    (timed,) = timing.race(
+        [clock.function(noisy)], (), Repeats(least_seconds=1e-3, most_seconds=10.0), clock=clock
+    )
+    assert timed.seconds == pytest.approx(1e-3)
+    assert timed.spread < 1e-9
+    assert 0.015 < clock.now < 0.03
+
+
+def test_who_is_far_behind_does_not_keep_a_race_going() -> None:
+    clock, repeats = Clock(), Repeats(least_seconds=0.01, most_seconds=10.0)
+    slow = clock.function(falling(5e-3, by=0.02))
+    times = timing.race([slow, clock.function(steady(1e-3))], (), repeats, clock=clock)
+    assert clock.now < 0.06
+    assert times[0].seconds > 4e-3
+
+
+def test_quick_calls_are_timed_in_groups_of_the_length_asked_for() -> None:
+    clock, calls = Clock(), [0]
+    tick = clock.function(steady(1e-5))
+
+    def counted() -> None:
+        calls[0] += 1
+        tick()
+
+    repeats = Repeats(sample_seconds=1e-3, least_seconds=1e-6, most_seconds=1.0)
+    timing.race([counted], (), repeats, clock=clock)
+    assert calls[0] == 2 + 100 * timing.MIN_ROUNDS
+
+
+def test_screening_ends_early_where_samples_agree() -> None:
+    clock = Clock()
+    assert timing.screen(clock.function(steady(1e-5)), (), clock=clock) == pytest.approx(1e-5)
+    agreeing = clock.now
+    clock.now = 0.0
+    assert timing.screen(clock.function(falling(1e-5, by=0.001)), (), clock=clock) < 1e-5
+    assert timing.SCREEN_SECONDS <= agreeing < clock.now
+    assert agreeing < timing.LONGEST_SCREEN
+
+
+def test_screening_stops_at_once_for_what_is_far_from_the_best() -> None:
+    clock = Clock()
+    assert timing.screen(clock.function([5e-3]), (), cut=4e-3, clock=clock) == pytest.approx(5e-3)
+    clock.now = 0.0
+    timing.screen(clock.function(steady(5e-3)), (), cut=6e-3, clock=clock)
+    assert clock.now == pytest.approx(timing.MIN_SAMPLES * 5e-3)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"spread": 0}, "spread=0"),
+        ({"spread": "1%"}, "spread='1%'"),
+        ({"most_seconds": float("nan")}, "most_seconds=nan"),
+        ({"sample_seconds": True}, "sample_seconds=True"),
+        ({"least_seconds": 3.0, "most_seconds": 2.0}, "least_seconds=3.0 is more than most_seconds=2.0"),
+    ],
+)
+def test_repeats_that_make_no_sense(values: dict[str, float], words: str) -> None:
+    with pytest.raises(TuneError, match=words):
+        Repeats(**values)
