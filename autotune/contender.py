@@ -8,7 +8,7 @@ from typing import Any
 
 from loopwright.autotune.log import Record
 from loopwright.autotune.measure.hosts import device_name
-from loopwright.autotune.measure.pool import Candidate
+from loopwright.autotune.measure.seat import Candidate
 from loopwright.autotune.measure.task import Outcome
 from loopwright.autotune.space import Point
 from loopwright.sched.runtime.versions import versions

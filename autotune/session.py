@@ -13,7 +13,8 @@ from loopwright.autotune.interrupts import undisturbed
 from loopwright.autotune.log import Record, TuningLog, timestamp
 from loopwright.autotune.measure.finals import Finals
 from loopwright.autotune.measure.hosts import device_name
-from loopwright.autotune.measure.pool import Candidate, Pool
+from loopwright.autotune.measure.pool import Pool
+from loopwright.autotune.measure.seat import Candidate
 from loopwright.autotune.measure.task import Outcome, Task
 from loopwright.autotune.measure.timing import Timed
 from loopwright.autotune.noise import Noise

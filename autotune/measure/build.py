@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import tvm  # noqa: F401  (imported here, so that no candidate's time includes it)
 
 from loopwright.sched.language.workload import Workload
-from loopwright.sched.runtime.build import Lowered, compile_lowered, lower_schedule
+from loopwright.sched.runtime.build import Lowered, compile_candidates, compile_lowered, lower_schedule
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
 
@@ -17,6 +18,11 @@ def lower_candidate(work: Workload, schedule: str, target: Target) -> Lowered:
     return lower_schedule(Schedule.from_json(work, schedule), target)
 
 
-def compile_candidate(lowered: Lowered, quick: bool) -> Any:
-    """The compiled function of a candidate: takes inputs, then outputs, and checks nothing."""
-    return compile_lowered(lowered, checks=False, quick=quick).function
+def compile_screened(several: Sequence[Lowered]) -> list[Any]:
+    """The compiled functions of candidates that are to be screened: they take inputs, then outputs, and check nothing."""
+    return compile_candidates(several)
+
+
+def compile_finalist(lowered: Lowered) -> Any:
+    """The same, compiled as it will be deployed."""
+    return compile_lowered(lowered, checks=False).function

@@ -6,7 +6,7 @@ import selectors
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 
-from loopwright.autotune.measure.pool import TICK_SECONDS, Candidate, Seat, note
+from loopwright.autotune.measure.seat import TICK_SECONDS, Candidate, Seat, note
 from loopwright.autotune.measure.task import KEPT_KERNELS, Limits, Outcome, Task
 from loopwright.autotune.measure.timing import Timed
 
@@ -45,7 +45,7 @@ class Finals:
     def finish(self) -> dict[int, Outcome]:
         """Wait for what was started; trial -> outcome."""
         self._until_ready()
-        if self._waiting and self.seat.busy is None:
+        if self._waiting and not self.seat.busy:
             self._send_waiting()
         while self._waiting:
             for message in self._messages():
@@ -82,7 +82,7 @@ class Finals:
     def _watch_next(self) -> None:
         """The worker goes on with the next candidate by itself; its limits begin now."""
         if self._waiting:
-            self.seat.busy = self._waiting[0]
+            self.seat.busy = {self._waiting[0].trial: self._waiting[0]}
             self.seat.enter("build")
 
     def _done(self, outcome: Outcome) -> None:
@@ -105,13 +105,13 @@ class Finals:
         seat.teach(task)
         for trial in trials:
             self._built.move_to_end((task.key, trial))
-        seat.busy = Candidate(trials[0], "")
-        seat.enter("run", task.repeats.most_seconds * len(trials))
+        seat.busy = {trial: Candidate(trial, "") for trial in trials}
+        seat.enter("run", more=task.repeats.most_seconds * len(trials))
         seat.child.send({"op": "race", "key": task.key, "trials": list(trials)})
         while True:
             for message in self._messages():
                 if message.get("event") == "times":
-                    seat.busy, seat.deadline = None, float("inf")
+                    seat.rest()
                     times = message["times"]
                     assert isinstance(times, list)
                     return [Timed(*pair) for pair in times]
@@ -124,13 +124,13 @@ class Finals:
         if (task.key, trial) not in self._built:
             return False
         seat = self.seat
-        seat.busy = Candidate(trial, "")
+        seat.busy = {trial: Candidate(trial, "")}
         seat.enter("run")
         seat.child.send({"op": "show", "key": task.key, "trial": trial, "folder": str(task.folder)})
         while True:
             for message in self._messages():
                 if message.get("event") == "shown":
-                    seat.busy, seat.deadline = None, float("inf")
+                    seat.rest()
                     return True
                 note(seat, message)
             if self._fault() is not None:

@@ -42,6 +42,10 @@ class Twins:
         """Let a trial try the code; False while another one does."""
         return self._tried.setdefault((task, code), trial) == trial
 
+    def release(self, task: str, code: str) -> None:
+        """Let others try a code, whose trial has come to nothing."""
+        self._tried.pop((task, code), None)
+
     def settle(self, task: str, code: str, outcome: Outcome) -> None:
         """Note how the trial that tried the code fared, unless that says nothing about the code."""
         self._tried.pop((task, code), None)

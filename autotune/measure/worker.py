@@ -10,9 +10,10 @@ import json
 import sys
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +24,16 @@ from loopwright.autotune.measure.task import KEPT_KERNELS, KEPT_TASKS, Repeats
 
 
 class Failure(Exception):
-    """A candidate failed; ``cause`` is the record's word for how."""
+    """A candidate failed.
+
+    Args:
+        cause: the record's word for how.
+        message: what happened, in a line.
+    """
 
     def __init__(self, cause: str, message: str) -> None:
         super().__init__(message)
-        self.cause = cause
-
-
-class Known(Exception):
-    """The tuner knows already how a candidate fares: another one came to the same code."""
+        self.outcome = {"cause": cause, "message": message}
 
 
 @dataclass
@@ -96,60 +98,88 @@ class Worker:
                 while len(self.tasks) > KEPT_TASKS:
                     self.tasks.popitem(last=False)
             elif operation == "try":
-                self.answer(self.attempt, message)
+                self.screen(message)
             elif operation == "build":
-                self.answer(self.prepare, message)
+                self.answer(message["trial"], partial(self.prepare, message))
             elif operation == "show":
                 self.show(message)
             elif operation == "race":
                 self.race(message)
 
-    def answer(self, action: Any, message: dict[str, Any]) -> None:
+    def answer(self, trial: int, action: Callable[[], dict[str, Any]]) -> None:
         """Do ``action`` and send its outcome, be it good or bad."""
-        trial = message["trial"]
         try:
-            outcome = action(message)
-        except Known:
-            return
+            with no_memory():
+                outcome = action()
         except Failure as failure:
-            outcome = {"cause": failure.cause, "message": str(failure)}
-        except MemoryError as error:
-            outcome = {"cause": "out-of-memory", "message": one_line(error)}
+            outcome = failure.outcome
         self.channel.send(event="outcome", trial=trial, **outcome)
 
-    def attempt(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Build a candidate, compare its result, and time it on this core; unless the same code was tried before."""
-        task = self.task(message)
+    def screen(self, message: dict[str, Any]) -> None:
+        """Build candidates together; then compare the result of each, and time it, on this core."""
+        task, candidates = self.task(message), message["candidates"]
         start = time.perf_counter()
-        lowered = self.lower(task, message)
-        self.ask(message["trial"], lowered.code)
-        function = self.compile(lowered, quick=True)
+        functions = self.compile_all(self.ask(self.lower_all(task, candidates)))
+        spent = (time.perf_counter() - start) / len(candidates)
+        for trial, function in functions.items():
+            self.answer(trial, partial(self.attempt, task, trial, function, message["cut"], spent))
+
+    def attempt(
+        self, task: Loaded, trial: int, function: Any, cut: float | None, spent: float
+    ) -> dict[str, Any]:
+        """Compare a candidate's result, and time it on this core."""
+        self.channel.send(event="phase", phase="run", trial=trial)
         built = time.perf_counter()
-        self.channel.send(event="phase", phase="run")
         self.check(task, function)
         checked = time.perf_counter()
-        seconds = timing.screen(function, task.arguments, message.get("cut"), task.flush)
-        spent = {"check": checked - built, "time": time.perf_counter() - checked}
-        return {"screen": seconds, "verified": True, "build_seconds": built - start, "spent": spent}
+        seconds = timing.screen(function, task.arguments, cut, task.flush)
+        took = {"check": checked - built, "time": time.perf_counter() - checked}
+        return {"screen": seconds, "verified": True, "build_seconds": spent, "spent": took}
 
-    def ask(self, trial: int, code: str) -> None:
-        """Ask the tuner whether to go on with what a candidate was lowered to.
+    def lower_all(self, task: Loaded, candidates: Sequence[dict[str, Any]]) -> dict[int, Any]:
+        """What candidates are lowered to, by trial; of those that cannot be, the outcome is sent."""
+        lowered = {}
+        for candidate in candidates:
+            try:
+                lowered[candidate["trial"]] = self.lower(task, candidate["schedule"])
+            except Failure as failure:
+                self.channel.send(event="outcome", trial=candidate["trial"], **failure.outcome)
+        return lowered
 
-        Raises:
-            Known: no.
-        """
-        self.channel.send(event="lowered", trial=trial, code=code)
+    def ask(self, lowered: dict[int, Any]) -> dict[int, Any]:
+        """Ask the tuner which candidates to go on with; it knows already how others of the same code fare."""
+        if not lowered:
+            return {}
+        self.channel.send(event="lowered", codes=[(trial, low.code) for trial, low in lowered.items()])
         answer = self.channel.receive()
         if answer is None:
             raise SystemExit
-        if not answer["go"]:
-            raise Known
+        return {trial: lowered[trial] for trial in answer["go"]}
+
+    def compile_all(self, lowered: dict[int, Any]) -> dict[int, Any]:
+        """Compiled functions by trial; of those that cannot be compiled, the outcome is sent."""
+        from loopwright.autotune.measure import build
+
+        try:
+            with failures():
+                return dict(zip(lowered, build.compile_screened(list(lowered.values())), strict=True))
+        except Failure as failure:
+            if len(lowered) == 1:
+                self.channel.send(event="outcome", trial=next(iter(lowered)), **failure.outcome)
+                return {}
+        functions = {}
+        for trial, low in lowered.items():  # by itself, only the one fails whose fault it is
+            functions.update(self.compile_all({trial: low}))
+        return functions
 
     def prepare(self, message: dict[str, Any]) -> dict[str, Any]:
         """Build a candidate for a race, and compare its result when it runs on all cores."""
+        from loopwright.autotune.measure import build
+
         task = self.task(message)
         start = time.perf_counter()
-        function = self.compile(self.lower(task, message), quick=False)
+        with failures():
+            function = build.compile_finalist(self.lower(task, message["schedule"]))
         spent = time.perf_counter() - start
         self.channel.send(event="phase", phase="run")
         self.check(task, function)
@@ -183,19 +213,12 @@ class Worker:
         self.tasks.move_to_end(message["key"])
         return self.tasks[message["key"]]
 
-    def lower(self, task: Loaded, message: dict[str, Any]) -> Any:
+    def lower(self, task: Loaded, schedule: str) -> Any:
         """Lower a candidate."""
         from loopwright.autotune.measure import build
 
         with failures():
-            return build.lower_candidate(task.work, message["schedule"], task.target)
-
-    def compile(self, lowered: Any, quick: bool) -> Any:
-        """Compile what a candidate was lowered to; quickly to be screened, as it will be deployed for a race."""
-        from loopwright.autotune.measure import build
-
-        with failures():
-            return build.compile_candidate(lowered, quick)
+            return build.lower_candidate(task.work, schedule, task.target)
 
     def check(self, task: Loaded, function: Any) -> None:
         """Run into poisoned outputs and compare: an element left unwritten, or wrong, fails the candidate."""
@@ -204,8 +227,9 @@ class Worker:
         outputs = task.outputs
         task.judge.poison(outputs)
         try:
-            answer = function(*task.arguments)
-        except MemoryError:
+            with no_memory():
+                answer = function(*task.arguments)
+        except Failure:
             raise
         except Exception as error:
             raise Failure("run-crash", f"{type(error).__name__}: {one_line(error)}") from error
@@ -236,15 +260,25 @@ def failures() -> Iterator[None]:
     from loopwright.sched.errors import LoopwrightError, ScheduleError
 
     try:
-        yield
+        with no_memory():
+            yield
+    except Failure:
+        raise
     except ScheduleError as error:
         raise Failure("invalid", one_line(error)) from error
     except LoopwrightError as error:
         raise Failure("compile-error", one_line(error)) from error
-    except MemoryError:
-        raise
     except Exception as error:
         raise Failure("compile-error", f"{type(error).__name__}: {one_line(error)}") from error
+
+
+@contextmanager
+def no_memory() -> Iterator[None]:
+    """A candidate that finds no memory has failed; the worker goes on."""
+    try:
+        yield
+    except MemoryError as error:
+        raise Failure("out-of-memory", one_line(error)) from error
 
 
 def one_line(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from loopwright.sched.errors import ScheduleError
 from loopwright.sched.lowering.loopnest import build as build_program
 from loopwright.sched.lowering.partition import partitioned
 from loopwright.sched.lowering.stmt import Program, calls_of
-from loopwright.sched.runtime.kernel import Kernel, compile_function
+from loopwright.sched.runtime.kernel import Kernel, compile_function, compile_quickly
 from loopwright.sched.runtime.limits import limits_of, shape_of
 from loopwright.sched.runtime.signature import Param, Signature
 from loopwright.sched.runtime.symbols import check_symbols
@@ -112,23 +113,32 @@ def compile_lowered(
     *,
     work: Workload | None = None,
     checks: bool = True,
-    quick: bool = False,
     provenance: Any = None,
 ) -> Kernel:
     """Compile what :func:`lower_schedule` gave; the arguments are those of :func:`build_schedule`.
 
-    ``quick``: in less time, to code that may be a few percent slower.
-
     Raises:
         BuildError: TVM or LLVM refused, or a C function is missing.
     """
+    signature = _checked(lowered, work)
+    kernel = compile_function(lowered.func, signature, lowered.target, checks=checks, provenance=provenance)
+    kernel.schedule = lowered.schedule
+    return kernel
+
+
+def compile_candidates(several: Sequence[Lowered]) -> list[Any]:
+    """The compiled functions of schedules of one target that are to be compared; see :func:`compile_quickly`.
+
+    Raises:
+        BuildError: TVM or LLVM refused one of them, or a C function is missing.
+    """
+    return compile_quickly([(low.func, _checked(low)) for low in several], several[0].target)
+
+
+def _checked(lowered: Lowered, work: Workload | None = None) -> Signature:
+    """The signature of what is to be compiled, after a look whether what it calls is there."""
     schedule = lowered.schedule
     check_symbols(schedule.work)
     for nests in schedule.nests.versions():
         check_implementations(nests)
-    signature = signature_of(work or schedule.work, lowered.program)
-    kernel = compile_function(
-        lowered.func, signature, lowered.target, checks=checks, quick=quick, provenance=provenance
-    )
-    kernel.schedule = schedule
-    return kernel
+    return signature_of(work or schedule.work, lowered.program)

@@ -1,8 +1,9 @@
-"""From a TensorIR function to machine code, by the passes that a lowered function needs and no others."""
+"""From TensorIR functions to machine code, by the passes that a lowered function needs and no others."""
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,18 @@ _LAUNCHER = "TVMBackendParallelLaunch"
 POOL = "pool"
 
 
+def entry_name(nth: int) -> str:
+    """What the ``nth`` function of a module is called."""
+    return f"{ENTRY}{nth or ''}"
+
+
 def compile_module(
-    func: Any, signature: Signature, target: Target, checks: bool, quick: bool = False
-) -> tuple[Any, Any, bool]:
-    """Compile; return TVM's module, the function before its entry was wrapped around it, and whether it has parallel loops.
+    parts: Sequence[tuple[Any, Signature]], target: Target, checks: bool, quick: bool = False
+) -> tuple[Any, list[Any]]:
+    """Compile functions into one module, where they go by :func:`entry_name`.
+
+    Returns:
+        TVM's module, and the functions before their entries were wrapped around them.
 
     Raises:
         BuildError: TVM or LLVM refused.
@@ -31,18 +40,27 @@ def compile_module(
     """
     import tvm
 
-    _check_params(func, signature)
+    for func, signature in parts:
+        _check_params(func, signature)
     tvm_target = target.to_tvm(quick)
+    plain, entries = [], {}
     try:
-        module = tvm.IRModule({ENTRY: func.with_attr("global_symbol", ENTRY)})
-        module = _passes(tvm_target)(module)
-        plain = module[ENTRY]
-        module = tvm.IRModule({ENTRY: packed_entry(plain, signature, ENTRY, checks)})
-        module = _final_passes()(module)
+        for nth, (func, signature) in enumerate(parts):
+            name = entry_name(nth)
+            module = tvm.IRModule({name: func.with_attr("global_symbol", name)})
+            plain.append(_passes(tvm_target)(module)[name])
+            entries[name] = packed_entry(plain[-1], signature, name, checks)
+        module = _final_passes()(tvm.IRModule(entries))
         built = tvm.get_global_func("target.build.llvm")(module, tvm_target)
     except Exception as error:  # TVM raises its own classes, of many lines
-        raise BuildError(f"{signature.name} could not be compiled: {_first_line(error)}") from error
-    return built, plain, _LAUNCHER in str(built.inspect_source("ll"))
+        names = ", ".join(sorted({signature.name for _, signature in parts}))
+        raise BuildError(f"{names} could not be compiled: {_first_line(error)}") from error
+    return built, plain
+
+
+def launches(module: Any) -> bool:
+    """Whether there are parallel loops in compiled code."""
+    return _LAUNCHER in str(module.inspect_source("ll"))
 
 
 def compile_for_c(func: Any, signature: Signature, target: Target, symbol: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -227,7 +228,6 @@ def compile_function(
     target: Target,
     *,
     checks: bool = True,
-    quick: bool = False,
     provenance: Any = None,
 ) -> Kernel:
     """Compile a TensorIR PrimFunc.
@@ -238,24 +238,22 @@ def compile_function(
         target: what to compile for.
         checks: compile the argument checks. Without them compilation is faster; every call is checked in Python, at
             some 20 us, unless it goes to ``kernel.function`` directly.
-        quick: compile in less time, to code that may be a few percent slower.
         provenance: a plain value to keep with the kernel and in its library.
 
     Raises:
         BuildError: TVM or LLVM refused.
         TargetError: LLVM does not know the CPU.
     """
-    from loopwright.sched.runtime.compile import compile_module
+    from loopwright.sched.runtime.compile import compile_module, launches
 
-    threads.configure(host_facts().cores)
-    module, lowered_func, parallel = compile_module(func, signature, target, checks, quick)
-    missing = target.missing_on(host_facts())
-    function = _refuse(signature, missing) if missing else _ready(module, parallel)
+    parts = [(func, signature)]
+    module, (lowered_func,) = compile_module(parts, target, checks)
+    (function,) = _loaded(module, parts, target)
     return Kernel(
         signature,
         function,
         target=target,
-        parallel=parallel,
+        parallel=launches(module),
         checked=checks,
         provenance=provenance,
         module=module,
@@ -263,14 +261,33 @@ def compile_function(
     )
 
 
-def _ready(module: Any, parallel: bool) -> Any:
-    """Load compiled code into this process."""
-    if parallel and not threads.has_pool():
-        from loopwright.sched.runtime.compile import POOL, pool_module
+def compile_quickly(parts: Sequence[tuple[Any, Signature]], target: Target) -> list[Any]:
+    """Compile PrimFuncs of one target in less time, to code that may be a few percent slower, and that checks no arguments.
 
+    They share one module: half of what the compiler does for a small function it does for each module.
+
+    Raises:
+        BuildError: TVM or LLVM refused one of them.
+        TargetError: LLVM does not know the CPU.
+    """
+    from loopwright.sched.runtime.compile import compile_module
+
+    module, _ = compile_module(parts, target, checks=False, quick=True)
+    return _loaded(module, parts, target)
+
+
+def _loaded(module: Any, parts: Sequence[tuple[Any, Signature]], target: Target) -> list[Any]:
+    """The functions of compiled code, loaded into this process."""
+    from loopwright.sched.runtime.compile import POOL, entry_name, launches, pool_module
+
+    threads.configure(host_facts().cores)
+    missing = target.missing_on(host_facts())
+    if missing:
+        return [_refuse(signature, missing) for _, signature in parts]
+    if not threads.has_pool() and launches(module):
         threads.install(pool_module(module).get_function(POOL))
     with threads.launching():
-        return module.get_function("main")
+        return [module.get_function(entry_name(nth)) for nth in range(len(parts))]
 
 
 def _refuse(signature: Signature, missing: tuple[str, ...]) -> Any:

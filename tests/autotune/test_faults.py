@@ -8,17 +8,23 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from loopwright import ops
 from loopwright.autotune.log import TuningLog
-from loopwright.autotune.measure.task import Limits
+from loopwright.autotune.measure.bench import Bench
+from loopwright.autotune.measure.pool import Pool
+from loopwright.autotune.measure.seat import Candidate
+from loopwright.autotune.measure.task import Limits, Outcome, Task
 from loopwright.autotune.tune import tune
 from loopwright.sched.errors import TuneError
 from loopwright.sched.language.workload import Workload
+from loopwright.sched.runtime.target import host
 from loopwright.sched.scheduling.knobs import knob
 from loopwright.sched.scheduling.schedule import Schedule
 
@@ -86,6 +92,48 @@ def test_messages_say_what_happened(records: dict[int, object]) -> None:
     assert "1 of 576 elements differ" in said[8]
     assert "SIGKILL" in said[9]
     assert said[12] == "C: written outside of its array"
+
+
+def test_a_fault_is_nobody_elses(tmp_path: Path) -> None:
+    """Candidates whose code is made together: those that did nothing wrong are tried again."""
+    with Bench(LIMITS, FAULTY, host()) as bench:
+        task = bench.task(work())
+        learned: list[Outcome] = []
+        bench.pool.run(task, tried([1] * 8, 0), learned.append)  # how long a candidate takes
+        assert all(outcome.ok for outcome in learned)
+        faults = [1, 2, 1, 3, 1, 5, 1, 4, 1, 9, 1, 8, 1, 1, 10, 1, 11, 1, 1, 1, 1, 1, 1, 1]
+        outcomes: dict[int, Outcome] = {}
+        shared = count_shared(bench.pool)
+        bench.pool.run(task, tried(faults, 1), lambda o: outcomes.update({o.trial: o}))
+    assert {trial: outcome.cause for trial, outcome in outcomes.items()} == {
+        trial: CAUSES[fault] for trial, fault in enumerate(faults)
+    }
+    assert max(shared) > 1
+
+
+def tried(faults: list[int], salt: int) -> list[Candidate]:
+    """Candidates with these faults, each with code of its own."""
+    made = []
+    for trial, fault in enumerate(faults):
+        # The fault's knob does not show in the code; the splits are in it.
+        schedule = work().schedule().split("C.j", ("jo", "ji"), 1 + (trial + salt) % 24)
+        schedule = schedule.split("C.i", ("io", "ii"), knob("fault", [fault])).fill({"fault": fault})
+        made.append(Candidate(trial, schedule.to_json()))
+    return made
+
+
+def count_shared(pool: Pool) -> list[int]:
+    """How many candidates are given to a worker at a time, from now on."""
+    counts: list[int] = []
+    for seat in pool.seats:
+        take = seat.take
+
+        def noted(task: Task, batch: Sequence[Candidate], cut: float | None, take: Any = take) -> None:
+            counts.append(len(batch))
+            take(task, batch, cut)
+
+        seat.take = noted  # type: ignore[method-assign]
+    return counts
 
 
 def test_workers_that_cannot_start_are_one_clear_error(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from loopwright.autotune.features.program import imbalance
 from loopwright.autotune.measure import timing
 from loopwright.autotune.measure.bench import Bench
 from loopwright.autotune.measure.channel import MARK, decode, encode
-from loopwright.autotune.measure.pool import Candidate
+from loopwright.autotune.measure.seat import Candidate
 from loopwright.autotune.measure.task import Outcome, Repeats
 from loopwright.autotune.measure.twins import Twins
 from loopwright.autotune.noise import Noise
