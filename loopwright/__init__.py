@@ -127,6 +127,8 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from loopwright.sched.language.reducers import reducer as reducer
     from loopwright.sched.language.updates import update as update
     from loopwright.sched.language.workload import Workload as Workload
+    from loopwright.sched.runtime.bundle import Bundle as Bundle
+    from loopwright.sched.runtime.bundle import Dispatch as Dispatch
     from loopwright.sched.runtime.kernel import Kernel as Kernel
     from loopwright.sched.runtime.library import load as load
     from loopwright.sched.runtime.target import Target as Target
@@ -168,6 +170,7 @@ _HOME = {
         "sched.scheduling.knobs": "Knob knob",
         "sched.scheduling.schedule": "Schedule",
         "sched.runtime.target": "Target",
+        "sched.runtime.bundle": "Bundle Dispatch",
         "sched.runtime.kernel": "Kernel",
         "sched.runtime.library": "load",
         "building": "UntunedWarning build default_schedule lower",

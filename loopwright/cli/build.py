@@ -1,4 +1,4 @@
-"""``loopwright build``: from an operator and a log to a library, for Python or for C."""
+"""``loopwright build``: from operators and a log to a library, for Python or for C."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ from pathlib import Path
 
 import click
 
-from loopwright.cli.options import OUT_FILE, log_option, operator_arguments, require_writable, target_option
+from loopwright.cli.options import (
+    OUT_FILE,
+    log_option,
+    operator_arguments,
+    require_writable,
+    target_option,
+    workload_options,
+)
+from loopwright.cli.pick import pick_items
 
 
 @click.command(short_help="Build a library for Python or C.")
-@operator_arguments()
+@operator_arguments(required=False)
+@workload_options
 @target_option
 @log_option("The tuning log to take the schedule from; without it, a default schedule is built.")
 @click.option(
@@ -25,39 +34,44 @@ from loopwright.cli.options import OUT_FILE, log_option, operator_arguments, req
 @click.option("--name", help="For C: what the function is called, instead of as the operator.")
 @click.option("--no-threads", is_flag=True, help="For C: run everything in the thread that calls.")
 def build(
-    operator: str,
+    operator: str | None,
     arguments: tuple[str, ...],
+    workloads: str | None,
+    only: tuple[str, ...],
     target: str,
     log: Path | None,
     out: Path,
     name: str | None,
     no_threads: bool,
 ) -> None:
-    """Build OPERATOR into a library that needs neither compiler nor tuner where it runs.
+    """Build OPERATOR, or all workloads of a set, into a library that needs neither compiler nor tuner where it runs.
 
-    In Python, `loopwright.load("kernel.so")` gives the kernel back. A program in C or C++ includes NAME.h and links NAME.a,
-    which need nothing but the C library.
+    In Python, `loopwright.load("kernel.so")` gives the kernel back, or the bundle of a set, whose kernels are found by
+    operator and shape. A program in C or C++ includes NAME.h and links NAME.a, which need nothing but the C library.
 
     \b
       loopwright build ops.matmul M=512 N=512 K=512 --log tuned.jsonl -o matmul.so
       loopwright build ops.matmul M=512 N=512 K=512 --log tuned.jsonl -o matmul.a
+      loopwright build --workloads bert-base --log bert.jsonl -o bert.so
     """
     import loopwright as lw
-    from loopwright.cli.load import load_workload
 
     for_c = out.suffix == ".a"
     if not for_c and (name is not None or no_threads):
         raise click.UsageError("--name and --no-threads are for C: they go with -o NAME.a")
-    work = load_workload(operator, arguments)
+    if for_c and workloads is not None:
+        raise click.UsageError("a set becomes one shared library: -o NAME.so")
+    items = pick_items(operator, arguments, workloads, only)
     require_writable(out, operator, log)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the log has no record for it is said below
-        kernel = lw.build(work, target=target, log=log)
+        kernels = [lw.build(item.work, target=target, log=log) for item in items]
     if for_c:
-        kernel.export_c(out, name=name, threads=not no_threads)
+        kernels[0].export_c(out, name=name, threads=not no_threads)
         how = f"declared in {out.with_suffix('.h')}"
     else:
-        kernel.export(out)
+        (kernels[0] if workloads is None else lw.Bundle(kernels)).export(out)
         how = f"load it with loopwright.load({str(out)!r})"
-    click.echo(f"built {work} from: {kernel.provenance}")
+    for item, kernel in zip(items, kernels, strict=True):
+        click.echo(f"built {item.work} from: {kernel.provenance}")
     click.echo(f"wrote {out}; {how}")

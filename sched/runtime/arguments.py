@@ -77,6 +77,15 @@ def outputs_for(signature: Signature, arrays: Sequence[Any]) -> list[Array] | No
         return None
 
 
+def views(signature: Signature, inputs: Sequence[Any]) -> list[Array]:
+    """The inputs of a call as NumPy arrays over the same memory.
+
+    Raises:
+        ArgumentTypeError: something that is no array, or lies elsewhere than in this machine's memory.
+    """
+    return [_view(signature, param, value) for param, value in zip(signature.inputs, inputs, strict=True)]
+
+
 def sized(signature: Signature, inputs: Sequence[Any]) -> Signature:
     """The signature with the sizes that the input arrays give.
 
@@ -84,20 +93,20 @@ def sized(signature: Signature, inputs: Sequence[Any]) -> Signature:
         ArgumentTypeError: something that is no array.
         ArgumentError: shapes that contradict each other, a broken promise, or a size beyond what indices can hold.
     """
-    views = [_view(signature, param, value) for param, value in zip(signature.inputs, inputs, strict=True)]
-    for param, view in zip(signature.inputs, views, strict=True):
+    given = views(signature, inputs)
+    for param, view in zip(signature.inputs, given, strict=True):
         if view.ndim != len(param.shape):
             raise ArgumentError(
                 f"{_says(signature, param)} has shape {view.shape}; expected {shape_text(param.shape)}"
             )
     sizes = {}
     for size, (position, dim) in signature.sizes.items():
-        sizes[size[1]] = value = views[position].shape[dim]
+        sizes[size[1]] = value = given[position].shape[dim]
         broken = broken_promise(size, value)
         if broken:
             where = _says(signature, signature.inputs[position])
             raise ArgumentError(f"{where} has {size[1]} = {value} in dimension {dim}; it must be {broken}")
-    for param, view in zip(signature.inputs, views, strict=True):
+    for param, view in zip(signature.inputs, given, strict=True):
         if view.shape != param.at(sizes).shape:
             known = ", ".join(f"{name} = {value}" for name, value in sizes.items() if name in _names(param))
             why = f", which is {param.at(sizes).extents} where {known}" if known else ""

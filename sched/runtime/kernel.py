@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -54,6 +54,7 @@ class Kernel:
         parallel: bool,
         checked: bool = True,
         provenance: Any = None,
+        at: tuple[Mapping[str, int], ...] = (),
         module: Any = None,
         lowered: Any = None,
         path: Path | None = None,
@@ -68,6 +69,8 @@ class Kernel:
         self.checked = checked
         #: Where the schedule came from, as the builder said; a plain value.
         self.provenance = provenance
+        #: Of a kernel with symbolic sizes, the numbers for them at which its schedule was found.
+        self.at = at
         #: The schedule it was built from, to print or to go on from; None for a loaded library.
         self.schedule: Schedule | None = None
         self.module = module
@@ -185,7 +188,7 @@ class Kernel:
         """
         from loopwright.sched.runtime.library import export
 
-        return export(self, path)
+        return export([self], path)
 
     def export_c(self, path: str | PathLike[str], *, name: str | None = None, threads: bool = True) -> Path:
         """Write the kernel as a static library and a C header, for programs without Python; return the library's path.

@@ -1,13 +1,11 @@
-"""Kernels as shared libraries: written whole with their own signature inside, loaded without the compiler.
+"""Kernels as shared libraries: written whole with their own manifest inside, loaded without the compiler.
 
 What only exporting needs is imported there: loading has to be quick.
 """
 
 from __future__ import annotations
 
-import json
-import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -16,70 +14,102 @@ from typing import TYPE_CHECKING, Any
 from loopwright.sched.errors import ExportError, LoadError, TargetError, path_of
 from loopwright.sched.runtime import threads
 from loopwright.sched.runtime.ffi import foreign_functions, runtime_library
-from loopwright.sched.runtime.signature import Signature
-from loopwright.sched.runtime.target import Target, host_facts
+from loopwright.sched.runtime.manifest import DISPATCH, KERNEL, Entry, Manifest, signed
+from loopwright.sched.runtime.target import host_facts
 
 if TYPE_CHECKING:
     from loopwright.sched.runtime.kernel import Kernel
 
-FORMAT = 1
-SYMBOL = "loopwright_library"
-# Stands before the description inside the file, so that it is found without running the library.
-MARKER = b"loopwright-library\n"
 ENTRY, POOL = "main", "pool"
+# What the foreign function interface puts before the name of a function.
+PREFIX = "__tvm_ffi_"
 # Path -> what it was when it was first loaded: device, number, time and length.
 _loaded: dict[str, tuple[int, ...]] = {}
 
 
-def export(kernel: Kernel, path: str | PathLike[str]) -> Path:
-    """Write ``kernel`` as a shared library; see :meth:`Kernel.export`."""
+def export(kernels: Sequence[Kernel], path: str | PathLike[str], form: str = KERNEL) -> Path:
+    """Write kernels as a shared library; see :meth:`Kernel.export`, :meth:`Dispatch.export` and :meth:`Bundle.export`."""
     from loopwright.sched.runtime.toolchain import writing
 
     with writing(path) as (goal, folder):
-        made = _copied(kernel, folder) if kernel.module is None else _linked(kernel, folder)
+        if form == KERNEL and kernels[0].path is not None:
+            made = _copied(kernels[0].path, folder)
+        else:
+            made = _linked(kernels, form, folder)
         made.replace(goal)
     return goal
 
 
-def load(path: str | PathLike[str]) -> Kernel:
-    """Load a library that :meth:`Kernel.export` wrote; it is called just like the kernel it came from.
+def load(path: str | PathLike[str]) -> Any:
+    """Load a library: a `Kernel`, `Dispatch` or `Bundle`, whichever was exported, to be used in the same way.
 
-    Neither TVM's compiler nor the tuner is imported.
+    Neither TVM's compiler nor the tuner is imported. Of a dispatch or a bundle, kernels for CPUs with features that this one
+    lacks are left out, where there are others.
 
     Raises:
-        LoadError: no such file, not a library of ours, damaged, or written by a newer version.
+        LoadError: no such file, not a library of ours, damaged, changed, or written by another version.
         TargetError: it was built for a CPU with features this one lacks.
     """
-    from loopwright.sched.runtime.kernel import Kernel
+    from loopwright.sched.runtime.bundle import Bundle, Dispatch
 
     file = path_of(path, "load", LoadError)
-    description = _describe(file)
-    try:
-        signature = Signature.from_json(description["signature"])
-        target = Target.from_json(description["target"])
-        parallel, provenance = bool(description["parallel"]), description["provenance"]
-    except (KeyError, LoadError, TargetError) as error:
-        raise LoadError(f"{file} is damaged: its description lacks something ({error})") from None
+    manifest = Manifest.read(file)
+    entries = _that_run_here(file, manifest)
+    kernels = _kernels(file, entries, manifest.form)
+    if manifest.form == KERNEL:
+        return kernels[0]
+    return Dispatch(kernels) if manifest.form == DISPATCH else Bundle(kernels)
+
+
+def _that_run_here(file: Path, manifest: Manifest) -> list[Entry]:
+    """The kernels for this CPU; of every operator there must be one.
+
+    Raises:
+        TargetError: there is none.
+    """
     here = host_facts()
-    missing = target.missing_on(here)
-    if missing:
-        raise TargetError(f"{file} was built for a CPU with {', '.join(missing)}; this one lacks it")
-    threads.configure(here.cores)
+    usable = [entry for entry in manifest.entries if not entry.target.missing_on(here)]
+    names = {entry.signature.name for entry in usable}
+    for entry in manifest.entries:
+        if entry.signature.name not in names:
+            missing = ", ".join(entry.target.missing_on(here))
+            what = file if manifest.form == KERNEL else f"{entry.signature.name} in {file}"
+            raise TargetError(f"{what} was built for a CPU with {missing}; this one lacks it")
+    return usable
+
+
+def _kernels(file: Path, entries: Sequence[Entry], form: str) -> list[Kernel]:
+    """The kernels of a library, loaded."""
+    from loopwright.sched.runtime.kernel import Kernel
+
+    threads.configure(host_facts().cores)
     runtime_library()
-    function = _function(file, parallel)
-    return Kernel(signature, function, target=target, parallel=parallel, provenance=provenance, path=file)
+    functions = _functions(file, entries)
+    return [
+        Kernel(
+            entry.signature,
+            function,
+            target=entry.target,
+            parallel=entry.parallel,
+            provenance=entry.provenance,
+            at=entry.at,
+            path=file if form == KERNEL else None,
+        )
+        for entry, function in zip(entries, functions, strict=True)
+    ]
 
 
-def _function(file: Path, parallel: bool) -> Any:
-    """The entry of a library."""
+def _functions(file: Path, entries: Sequence[Entry]) -> list[Any]:
+    """The entries of the kernels of a library."""
     # load_module would go by the file's suffix. An absolute path: a bare name would be searched for elsewhere.
     load_shared = foreign_functions().get_global_func("ffi.Module.load_from_file.so")
     try:
         with _name_for(file) as path:
-            if parallel and not threads.has_pool():
+            if any(entry.parallel for entry in entries) and not threads.has_pool():
                 threads.install(load_shared(path, "so").get_function(POOL))
             with threads.launching():
-                return load_shared(path, "so").get_function(ENTRY)
+                module = load_shared(path, "so")
+                return [module.get_function(entry.symbol) for entry in entries]
     except Exception as error:  # the foreign function interface raises classes of its own
         raise LoadError(f"{file} cannot be loaded: {str(error).strip().splitlines()[-1]}") from None
 
@@ -103,35 +133,57 @@ def _name_for(file: Path) -> Iterator[str]:
         yield str(shutil.copy(path, folder))
 
 
-def _copied(kernel: Kernel, folder: Path) -> Path:
+def _copied(path: Path, folder: Path) -> Path:
     """A loaded kernel is exported by copying its library."""
     import shutil
 
-    if kernel.path is None:
-        raise ExportError(f"{kernel.signature.name} has no code to export")
-    return Path(shutil.copy(kernel.path, folder / "library.so"))
+    return Path(shutil.copy(path, folder / "library.so"))
 
 
-def _linked(kernel: Kernel, folder: Path) -> Path:
+def _linked(kernels: Sequence[Kernel], form: str, folder: Path) -> Path:
     from loopwright.sched.runtime.toolchain import run, tool
+    from loopwright.sched.runtime.versions import versions
 
+    for kernel in kernels:
+        _check_exportable(kernel)
+    compiler = tool("CC")
+    symbols = [ENTRY] if len(kernels) == 1 else [f"{ENTRY}_{i}" for i in range(len(kernels))]
+    parts = [_object(kernel, symbol, folder) for kernel, symbol in zip(kernels, symbols, strict=True)]
+    if any(kernel.parallel for kernel in kernels):
+        from loopwright.sched.runtime.compile import pool_module
+
+        parts.append(folder / "pool.o")
+        pool_module(kernels[0].module).write_to_file(str(parts[-1]), "o")
+    entries = tuple(Entry.of(kernel, symbol) for kernel, symbol in zip(kernels, symbols, strict=True))
+    text, made = folder / "manifest.c", folder / "library.so"
+    text.write_text(Manifest(form, entries, versions()).c_source())
+    options = ["-shared", "-fPIC", "-O1", "-o", str(made)]
+    foreign = dict.fromkeys(word for kernel in kernels for word in _foreign(kernel))
+    run([compiler, *options, *map(str, [*parts, text]), *foreign, "-lm", "-lpthread"], made)
+    made.write_bytes(signed(made.read_bytes()))
+    return made
+
+
+def _check_exportable(kernel: Kernel) -> None:
+    if kernel.module is None:
+        raise ExportError(
+            f"{kernel.signature.name} was loaded as a part of a library; build it here to export it"
+        )
     if not kernel.checked:
         raise ExportError(
             f"{kernel.signature.name} was built without argument checks; build it with them to export it"
         )
-    compiler = tool("CC")
-    parts = [folder / "kernel.o"]
-    kernel.module.write_to_file(str(parts[0]), "o")
-    if kernel.parallel:
-        from loopwright.sched.runtime.compile import pool_module
 
-        parts.append(folder / "pool.o")
-        pool_module(kernel.module).write_to_file(str(parts[1]), "o")
-    text, made = folder / "description.c", folder / "library.so"
-    text.write_text(_c_source(kernel))
-    files = map(str, [*parts, text])
-    options = ["-shared", "-fPIC", "-O1", "-o", str(made)]
-    return run([compiler, *options, *files, *_foreign(kernel), "-lm", "-lpthread"], made)
+
+def _object(kernel: Kernel, symbol: str, folder: Path) -> Path:
+    """The object file of a kernel, its entry called ``symbol``."""
+    from loopwright.sched.runtime.toolchain import run, tool
+
+    made = folder / f"{symbol}.o"
+    kernel.module.write_to_file(str(made), "o")
+    if symbol != ENTRY:
+        run([tool("OBJCOPY"), "--redefine-sym", f"{PREFIX}{ENTRY}={PREFIX}{symbol}", str(made)], made)
+    return made
 
 
 def _foreign(kernel: Kernel) -> list[str]:
@@ -142,59 +194,3 @@ def _foreign(kernel: Kernel) -> list[str]:
         return []
     paths = sorted(set(libraries(kernel.schedule.work).values()))
     return [*paths, *(f"-Wl,-rpath,{Path(path).parent}" for path in paths), "-Wl,-z,now"]
-
-
-def _c_source(kernel: Kernel) -> str:
-    """A C file with the library's description in a constant."""
-    description = {
-        "format": FORMAT,
-        "signature": kernel.signature.to_json(),
-        "target": {**kernel.target.to_json(), "caches": list(kernel.target.caches)},
-        "parallel": kernel.parallel,
-        "provenance": kernel.provenance,
-    }
-    try:
-        data = MARKER + json.dumps(description, separators=(",", ":")).encode()
-    except (TypeError, ValueError) as error:
-        raise ExportError(f"the provenance of {kernel.signature.name} is not plain data: {error}") from None
-    numbers = ",".join(map(str, data + b"\0"))
-    return f"const char {SYMBOL}[] = {{{numbers}}};\n"
-
-
-def _describe(file: Path) -> dict[str, Any]:
-    """Read a library's description without loading it.
-
-    Raises:
-        LoadError: as for :func:`load`.
-    """
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise LoadError(f"cannot read {file}: {error.strerror}") from None
-    if not data.startswith(b"\x7fELF"):
-        raise LoadError(f"{file} is not a shared library")
-    if not _whole(data):
-        raise LoadError(f"{file} is damaged: it ends too early")
-    start = data.find(MARKER)
-    if start < 0:
-        raise LoadError(f"{file} is a shared library, but not one that Loopwright exported")
-    text = data[start + len(MARKER) : data.find(b"\0", start)]
-    try:
-        description: dict[str, Any] = json.loads(text)
-        known = description["format"] == FORMAT
-    except (ValueError, KeyError, TypeError):
-        raise LoadError(f"{file} is damaged: its description cannot be read") from None
-    if not known:
-        raise LoadError(
-            f"{file} was written by another version of Loopwright (format {description['format']!r})"
-        )
-    return description
-
-
-def _whole(data: bytes) -> bool:
-    """Whether an ELF file reaches to the end of its section table, which linkers put last."""
-    if len(data) < 64 or data[4] != 2:  # the header of a 64-bit file
-        return False
-    (table,) = struct.unpack_from("<Q", data, 40)
-    size, count = struct.unpack_from("<HH", data, 58)
-    return bool(table + size * count <= len(data))

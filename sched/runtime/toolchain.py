@@ -16,11 +16,12 @@ from loopwright.sched.errors import ExportError, path_of
 _TOOLS = {
     "CC": (("cc", "gcc", "clang"), "a C compiler", "gcc"),
     "AR": (("ar", "llvm-ar"), "ar, which makes static libraries", "binutils"),
+    "OBJCOPY": (("objcopy", "llvm-objcopy"), "objcopy, which renames symbols", "binutils"),
 }
 
 
 def tool(variable: str) -> str:
-    """The C compiler (``"CC"``) or the archiver (``"AR"``): what that variable names, else the first usual one installed.
+    """A tool by its variable, ``"CC"``, ``"AR"`` or ``"OBJCOPY"``: what that names, else the first usual one installed.
 
     Raises:
         ExportError: there is none.

@@ -126,6 +126,8 @@ def test_targets(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (["build", "ops.matmul", "M=4", "N=4", "K=4", "-o", "nosuch/x.so"], "there is no directory nosuch"),
         (["build", "ops.relu", "shape=4", "--name", "f", "-o", "x.so"], "they go with -o NAME.a"),
+        (["build", "--workloads", "bert-base", "-o", "x.a"], "a set becomes one shared library"),
+        (["build", "-o", "x.so"], "name an OPERATOR, or a set with --workloads"),
         (["build", "ops.relu", "shape=4", "--no-threads", "-o", "x.so"], "they go with -o NAME.a"),
         (
             ["build", "ops.softmax", "M=4", "N=4", "--name", "for", "-o", "x.a"],
@@ -284,3 +286,21 @@ def test_an_interrupt_ends_with_130(tmp_path: Path) -> None:
     _, err = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "Traceback" not in err
+
+
+def test_a_set_is_built_into_one_library(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    library = tmp_path / "scores.so"
+    text = says(
+        capsys,
+        "build",
+        "--workloads",
+        "bert-base",
+        "--only",
+        "b1-scores",
+        "--only",
+        "b1-pooler",
+        "-o",
+        library,
+    )
+    assert text.count("built ") == 2
+    assert sorted(loopwright.load(library)) == ["batch_matmul", "matmul"]

@@ -20,7 +20,7 @@ from loopwright.sched.errors import (
     LoadError,
     TargetError,
 )
-from loopwright.sched.runtime import library as libraries
+from loopwright.sched.runtime import manifest
 from loopwright.sched.runtime.kernel import Kernel
 from tests.sched.handmade import add, build, copy_rows, sum_and_difference
 from tests.sched.programs import run
@@ -171,8 +171,9 @@ def test_the_description_is_a_symbol(library: Path) -> None:
     import ctypes
 
     raw = ctypes.c_char * 4000
-    text = bytes(raw.in_dll(ctypes.CDLL(str(library)), libraries.SYMBOL)).split(b"\0")[0]
-    assert json.loads(text[len(libraries.MARKER) :])["signature"]["name"] == "add"
+    text = bytes(raw.in_dll(ctypes.CDLL(str(library)), manifest.SYMBOL)).split(b"\0")[0]
+    (kernel,) = json.loads(text[len(manifest.MARKER) + 64 :])["kernels"]
+    assert kernel["signature"]["name"] == "add"
 
 
 def test_without_a_c_compiler(kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,31 +237,41 @@ def test_a_library_of_someone_else(tmp_path: Path) -> None:
     subprocess.run(["cc", "-shared", "-fPIC", "-o", str(path), str(source)], check=True)
     with pytest.raises(LoadError, match="not one that Loopwright exported"):
         lw.load(path)
-    source.write_text(f'const char {libraries.SYMBOL}[] = "{libraries.MARKER.decode()[:-1]}\\n{{oops";')
+    source.write_text(f'const char {manifest.SYMBOL}[] = "{manifest.MARKER.decode()[:-1]}\\n{{oops";')
     subprocess.run(["cc", "-shared", "-fPIC", "-o", str(path), str(source)], check=True)
-    with pytest.raises(LoadError, match="description cannot be read"):
+    with pytest.raises(LoadError, match="manifest cannot be read"):
         lw.load(path)
 
 
 def patched(library: Path, path: Path, old: bytes, new: bytes) -> Path:
-    """A copy of a library with a piece of its description changed; the length stays."""
+    """A copy of a library with a piece of its manifest changed, and a checksum that fits; the length stays."""
     data = library.read_bytes()
     assert len(old) == len(new)
     assert old in data
-    path.write_bytes(data.replace(old, new))
+    path.write_bytes(manifest.signed(data.replace(old, new)))
     return path
 
 
 def test_another_format(library: Path, tmp_path: Path) -> None:
-    newer = patched(library, tmp_path / "newer.so", b'"format":1', b'"format":9')
+    newer = patched(library, tmp_path / "newer.so", b'"format":2', b'"format":9')
     with pytest.raises(LoadError, match="another version of Loopwright"):
         lw.load(newer)
 
 
-def test_a_description_with_a_piece_missing(library: Path, tmp_path: Path) -> None:
+def test_a_manifest_with_a_piece_missing(library: Path, tmp_path: Path) -> None:
     odd = patched(library, tmp_path / "odd.so", b'"provenance"', b'"provenanze"')
     with pytest.raises(LoadError, match="damaged"):
         lw.load(odd)
+
+
+def test_a_changed_library(library: Path, tmp_path: Path) -> None:
+    """Whatever byte is another: of the manifest, of the checksum, of the code."""
+    data, path = library.read_bytes(), tmp_path / "changed.so"
+    start = data.index(manifest.MARKER) + len(manifest.MARKER)
+    for place in (start + 5, data.index(b'"avx'), len(data) // 3, len(data) - 1):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        with pytest.raises(LoadError, match="is damaged"):
+            lw.load(path)
 
 
 def test_a_library_for_another_cpu(library: Path, tmp_path: Path) -> None:
