@@ -129,6 +129,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from loopwright.sched.language.workload import Workload as Workload
     from loopwright.sched.runtime.bundle import Bundle as Bundle
     from loopwright.sched.runtime.bundle import Dispatch as Dispatch
+    from loopwright.sched.runtime.cache import CacheWarning as CacheWarning
     from loopwright.sched.runtime.kernel import Kernel as Kernel
     from loopwright.sched.runtime.library import load as load
     from loopwright.sched.runtime.target import Target as Target
@@ -171,6 +172,7 @@ _HOME = {
         "sched.scheduling.schedule": "Schedule",
         "sched.runtime.target": "Target",
         "sched.runtime.bundle": "Bundle Dispatch",
+        "sched.runtime.cache": "CacheWarning",
         "sched.runtime.kernel": "Kernel",
         "sched.runtime.library": "load",
         "building": "UntunedWarning build default_schedule lower",

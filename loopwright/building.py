@@ -26,6 +26,8 @@ def build(
     target: object = "cpu",
     schedule: Schedule | None = None,
     log: str | os.PathLike[str] | TuningLog | None = None,
+    *,
+    cache: bool = True,
 ) -> Kernel:
     """Compile a workload.
 
@@ -34,6 +36,7 @@ def build(
         target: ``"cpu"`` is this host; or a `Target`, a dict, a target file.
         schedule: how to compute it. Without one, the best record of ``log``; without that, a default schedule.
         log: a tuning log. If it has no record for the workload and target, an `UntunedWarning` says what it has instead.
+        cache: take the kernel from the cache of builds on disk, if it is there, and keep it there; see docs/deploy.md.
 
     Returns:
         The kernel; ``kernel.provenance`` says where its schedule comes from.
@@ -51,11 +54,13 @@ def build(
         >>> kernel(np.eye(8, dtype="float32"), np.ones((8, 8), "float32")).sum()
         np.float32(64.0)
     """
-    from loopwright.sched.runtime.build import build_schedule
+    from loopwright.sched.runtime import build as plain
+    from loopwright.sched.runtime import cache as cached
 
     parsed = Target.parse(target)
     chosen, provenance = _schedule_for(work, parsed, schedule, log)
-    return build_schedule(chosen, parsed, work=work, provenance=provenance)
+    compiled = cached.build if cache else plain.build_schedule
+    return compiled(chosen, parsed, work=work, provenance=provenance)
 
 
 def default_schedule(work: Workload, target: object = "cpu") -> Schedule:

@@ -11,6 +11,7 @@ import click
 import loopwright
 from loopwright.cli.bench import bench
 from loopwright.cli.build import build
+from loopwright.cli.cache import cache
 from loopwright.cli.logs import log
 from loopwright.cli.ops import ops
 from loopwright.cli.report import report
@@ -43,7 +44,7 @@ def cli() -> None:
     """
 
 
-for command in (tune, bench, build, report, log, ops, targets):
+for command in (tune, bench, build, report, log, cache, ops, targets):
     cli.add_command(command)
 
 

@@ -73,10 +73,9 @@ class Kernel:
         self.at = at
         #: The schedule it was built from, to print or to go on from; None for a loaded library.
         self.schedule: Schedule | None = None
-        self.module = module
+        self._module = module
         self.path = path
-        #: The function before its entry was wrapped around it, as TVM has it; None for a loaded library.
-        self.lowered = lowered
+        self._lowered = lowered
         # NumPy does not share arrays of narrow floats; they are lent.
         self._lends = not checked or any(p.dtype in dtypes.NARROW for p in signature.params)
         # The fast path serves what nearly every call is: checked, with one output, and nothing that can fail.
@@ -86,6 +85,26 @@ class Kernel:
         self._dtype = np.dtype("float32")
         if signature.outputs and not self._symbolic:
             self._shape, self._dtype = signature.outputs[0].extents, signature.outputs[0].numpy
+
+    @property
+    def module(self) -> Any:
+        """TVM's module with the code; None if the kernel comes from a library, and not from a schedule."""
+        self._compile_again()
+        return self._module
+
+    @property
+    def lowered(self) -> Any:
+        """TVM's function before the entry was wrapped around it; None if the kernel comes from a library."""
+        self._compile_again()
+        return self._lowered
+
+    def _compile_again(self) -> None:
+        """A kernel from the cache of builds has machine code only: the rest is made when it is asked for."""
+        if self._module is None and self.schedule is not None:
+            from loopwright.sched.runtime.build import build_schedule
+
+            again = build_schedule(self.schedule, self.target)
+            self._module, self._lowered = again.module, again.lowered
 
     def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
         """Run the kernel; see the class."""
@@ -156,7 +175,7 @@ class Kernel:
         """
         if kind not in SOURCES:
             raise BuildError(f"no source of kind {kind!r}; known: {', '.join(map(repr, SOURCES))}")
-        if self.module is None or self.lowered is None:
+        if self.module is None:
             raise BuildError(f"{self.signature.name} was loaded from a library, which carries no source")
         return (
             str(self.lowered)

@@ -55,7 +55,7 @@ def load(path: str | PathLike[str]) -> Any:
     file = path_of(path, "load", LoadError)
     manifest = Manifest.read(file)
     entries = _that_run_here(file, manifest)
-    kernels = _kernels(file, entries, manifest.form)
+    kernels = kernels_of(file, entries, manifest.form)
     if manifest.form == KERNEL:
         return kernels[0]
     return Dispatch(kernels) if manifest.form == DISPATCH else Bundle(kernels)
@@ -78,8 +78,12 @@ def _that_run_here(file: Path, manifest: Manifest) -> list[Entry]:
     return usable
 
 
-def _kernels(file: Path, entries: Sequence[Entry], form: str) -> list[Kernel]:
-    """The kernels of a library, loaded."""
+def kernels_of(file: Path, entries: Sequence[Entry], form: str) -> list[Kernel]:
+    """The kernels of a library, loaded.
+
+    Raises:
+        LoadError: the system's loader refuses it.
+    """
     from loopwright.sched.runtime.kernel import Kernel
 
     threads.configure(host_facts().cores)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
+from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 
 @cache
@@ -20,3 +22,14 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+@cache
+def code_digest() -> str:
+    """A digest of the state of the compiler's sources, by their sizes and times: another after every change to them."""
+    top = Path(__file__).parents[1]
+    states = []
+    for path in sorted(top.rglob("*.py")):
+        status = path.stat()
+        states.append((str(path.relative_to(top)), status.st_size, status.st_mtime_ns))
+    return sha256(repr(states).encode()).hexdigest()

@@ -304,3 +304,23 @@ def test_a_set_is_built_into_one_library(capsys: pytest.CaptureFixture[str], tmp
     )
     assert text.count("built ") == 2
     assert sorted(loopwright.load(library)) == ["batch_matmul", "matmul"]
+
+
+def test_the_cache_of_builds(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, operator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "cache"
+    monkeypatch.setenv("LOOPWRIGHT_CACHE", str(place))
+    assert says(capsys, "cache", "show").startswith(f"{place}: 0 builds, 0 B of at most 1 GiB")
+    says(capsys, "build", operator, "N=8", "-o", tmp_path / "x.so")
+    (place / "damaged.so").write_text("")
+    text = says(capsys, "cache", "show")
+    assert re.search(
+        r"scale\(x: float32\[8\]\) -> y: float32\[8\], \S+ +[\d.]+ KiB  \d{4}-\d\d-\d\d \d\d:\d\d\n", text
+    )
+    assert "damaged; it will be built anew" in text
+    assert f"{place}: 2 builds" in text
+    assert says(capsys, "cache", "clear") == f"deleted 2 builds from {place}\n"
+    assert not list(place.iterdir())
+    monkeypatch.setenv("LOOPWRIGHT_CACHE", "off")
+    assert "there is no cache: LOOPWRIGHT_CACHE turns it off" in refused(capsys, "cache", "show")
