@@ -2,109 +2,138 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from math import floor
 
-from loopwright.autotune.report.history import History, Trial, rank_correlation
-from loopwright.autotune.report.svg import Plot, Point, bars
+from loopwright.autotune.lookup import seconds_text
+from loopwright.autotune.report.chart import Axis, Bar, Bars, Chart, Plot, Point, Series
+from loopwright.autotune.report.history import History, Trial
+from loopwright.autotune.report.ranks import places, rank_correlation
 
-MOST_DOTS = 800
+MOST_DOTS = 600
 """More would make the page heavy, and hide one another."""
 
-SHORT_MINUTES = 3.0
+SHORT = 180.0
+"""Seconds up to which an axis of time counts seconds, beyond it minutes."""
+
 FEW = 8
 """So many of the best of a batch the cost model should have among its own best."""
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A drawing, its heading, and what its colours mean: (class, words)."""
-
-    heading: str
-    svg: str
-    legend: tuple[tuple[str, str], ...] = ()
-    remark: str = ""
 
 
 def charts_of(history: History) -> list[Chart]:
     """Every chart that the history has the data for."""
     found: list[Chart] = []
     if any(trial.record.ok for trial in history.trials):
-        found.append(_progress(history, "against trials", "trial", lambda trial: float(trial.number)))
-        if history.minutes > SHORT_MINUTES:
-            found.append(_progress(history, "against time", "minutes of tuning", lambda trial: trial.minutes))
-        elif history.minutes > 0:
-            found.append(
-                _progress(history, "against time", "seconds of tuning", lambda trial: 60 * trial.minutes)
-            )
+        found.append(
+            _progress(history, "trials", trial_axis(len(history.trials)), lambda trial: float(trial.number))
+        )
+        if history.seconds > 0:
+            axis, scale = time_axis(history.seconds)
+            found.append(_progress(history, "time", axis, lambda trial: trial.seconds * scale))
         found += [chart for chart in (_predictions(history), _quality(history)) if chart is not None]
     if history.failures:
-        svg = bars("Failed trials by cause", history.failures.most_common())
-        found.append(Chart("Failures by cause", svg))
+        found.append(failures(history.failures))
     return found
 
 
-def _progress(history: History, heading: str, x_label: str, place: Callable[[Trial], float]) -> Chart:
+def trial_axis(count: int, label: str = "trial") -> Axis:
+    """An axis for the numbers of ``count`` trials."""
+    return Axis(label, range=(0.0, float(max(5, count))))
+
+
+def time_axis(longest: float) -> tuple[Axis, float]:
+    """An axis for times of tuning up to ``longest`` seconds, and what seconds are multiplied by."""
+    if longest > SHORT:
+        return Axis("minutes of tuning"), 1 / 60
+    return Axis("seconds of tuning"), 1.0
+
+
+def failures(counts: Counter[str]) -> Bars:
+    """How many trials failed, by cause."""
+    most = max(counts.values())
+    rows = tuple((cause, (Bar("failed", count / most, str(count)),)) for cause, count in counts.most_common())
+    return Bars("failures", "Failed trials by cause", rows)
+
+
+def _progress(history: History, what: str, axis: Axis, place: Callable[[Trial], float]) -> Plot:
     """Times of all good trials, the best so far as a line, and failures as strokes on the axis."""
-    whole = [(place(t), t.record.seconds) for t in history.trials if t.record.ok and t.record.seconds]
-    single = [(place(t), t.record.screen) for t in history.trials if t.record.ok and t.record.screen]
-    failed = [place(t) for t in history.trials if not t.record.ok]
-    unit, scale = _unit([y for _, y in whole + single])
-    scaled = [[(x, y * scale) for x, y in points] for points in (whole, single)]
-    plot = Plot(
-        f"Best time so far {heading}",
-        [place(t) for t in history.trials],
-        [y for points in scaled for _, y in points],
-        x_label=x_label,
-        y_label=f"time of a call, {unit}",
-        y_log=True,
+    good = [t for t in history.trials if t.record.ok]
+    times = [time for t in good for time in (t.record.seconds, t.record.screen) if time]
+    unit, scale = unit_for(times)
+    whole = [(place(t), t.record.seconds * scale) for t in good if t.record.seconds]
+    single = [(place(t), t.record.screen * scale) for t in good if t.record.screen]
+    steps = history.best_so_far()
+    best = [(place(t), seconds * scale) for t, seconds in steps]
+    failed = [(place(t), 0.0) for t in history.trials if not t.record.ok]
+    summary = f"{len(history.trials)} trials, {len(failed)} of them failed"
+    if steps:
+        summary += f"; the best time fell from {seconds_text(steps[0][1])} to {seconds_text(steps[-1][1])}"
+    default = history.default
+    lines = [Series("best", "steps", tuple(best), "best so far")]
+    if default is not None and default.seconds:
+        ends = (
+            (place(history.trials[0]), default.seconds * scale),
+            (place(history.trials[-1]), default.seconds * scale),
+        )
+        lines.insert(0, Series("default", "line", ends, "default schedule"))
+    series = [
+        Series("single", "dots", thinned(single), "a trial, one core"),
+        Series("whole", "dots", thinned(whole), "a trial, all cores"),
+        *lines,
+        Series("failed", "strokes", thinned(failed), "a failed trial"),
+    ]
+    return Plot(
+        f"best-against-{what}",
+        f"Best time against {what}",
+        axis,
+        Axis(f"time of a call, {unit}", log=True),
+        tuple(s for s in series if s.points),
+        summary,
     )
-    plot.dots(_thinned(scaled[1]), "single")
-    plot.dots(_thinned(scaled[0]), "whole")
-    plot.steps([(place(t), seconds * scale) for t, seconds in history.best_so_far()], "best")
-    plot.marks(failed[:: max(1, len(failed) // MOST_DOTS)], "failed")
-    legend = [("best", "best so far"), ("whole", "a trial, all cores"), ("single", "a trial, one core")]
-    legend += [("failed", "a failed trial")]
-    shown = {"best": whole, "whole": whole, "single": single, "failed": failed}
-    return Chart(f"Best time {heading}", str(plot), tuple(item for item in legend if shown[item[0]]))
 
 
-def _predictions(history: History) -> Chart | None:
-    """What the cost model expected of trials against what they took; None if the log does not say."""
+def _predictions(history: History) -> Plot | None:
+    """Where the cost model had placed each trial in its batch, and where it came in; None if the log does not say."""
     pairs: list[Point] = []
-    for trial in history.trials:
-        time = trial.record.screen or trial.record.seconds
-        if trial.record.ok and trial.record.predicted is not None and time:
-            pairs.append((trial.record.predicted, time))
-    if len(pairs) < 3:
+    for batch in history.batches():
+        ranked = _ranked(batch)
+        if len(ranked) >= 3:
+            expected, came = places([-p for p, _ in ranked]), places([-m for _, m in ranked])
+            pairs += zip(expected, came, strict=True)
+    correlation = rank_correlation(pairs)
+    if correlation is None:
         return None
-    unit, scale = _unit([time for _, time in pairs])
-    points = [(score, time * scale) for score, time in pairs]
-    plot = Plot(
-        "Measured time against the model's prediction",
-        [score for score, _ in points],
-        [time for _, time in points],
-        x_label="predicted score (more is faster)",
-        y_label=f"measured, {unit}",
-        y_log=True,
+    words = f"rank correlation {correlation:.2f}, {len(pairs)} trials"
+    whole = (0.0, 1.0)
+    return Plot(
+        "predicted-and-measured",
+        "Predicted and measured",
+        Axis("predicted place in the batch, 0 is fastest", range=whole),
+        Axis("measured place", range=whole),
+        (
+            Series("guide", "line", ((0.0, 0.0), (1.0, 1.0)), "as predicted"),
+            Series("whole", "dots", thinned(pairs), "a trial"),
+        ),
+        words,
+        f"{words[0].upper()}{words[1:]}. The model ranks the trials of a batch before they are measured; it predicts no times.",
     )
-    plot.dots(_thinned(points), "whole")
-    correlation = rank_correlation([(score, -time) for score, time in pairs])
-    remark = f"rank correlation {correlation:.2f}, {len(pairs)} trials" if correlation is not None else ""
-    return Chart("Predicted and measured", str(plot), (), remark)
 
 
-def _quality(history: History) -> Chart | None:
+def _quality(history: History) -> Plot | None:
     """How well the cost model had ranked each batch before it was measured; None if the log does not say."""
+    ranked, recalled = quality_of(history, lambda trial: float(trial.number))
+    axis = trial_axis(len(history.trials))
+    return quality_plot(ranked, recalled, axis) if len(ranked) >= 2 else None
+
+
+def quality_of(history: History, place: Callable[[Trial], float]) -> tuple[list[Point], list[Point]]:
+    """For each batch, at its end, the rank correlation of predicted and measured, and the recall of the best few."""
     ranked: list[Point] = []
     recalled: list[Point] = []
     for batch in history.batches():
-        pairs = [
-            (trial.record.predicted, -trial.record.screen)
-            for trial in batch
-            if trial.record.predicted is not None and trial.record.screen
-        ]
-        correlation, last = rank_correlation(pairs), float(batch[-1].number)
+        pairs, last = _ranked(batch), place(batch[-1])
+        correlation = rank_correlation(pairs)
         if correlation is not None:
             ranked.append((last, correlation))
         if len(pairs) > FEW:
@@ -113,29 +142,45 @@ def _quality(history: History) -> Chart | None:
                 for side in (1, 0)
             )
             recalled.append((last, len(best & chosen) / FEW))
-    if len(ranked) < 2:
-        return None
-    plot = Plot(
+    return ranked, recalled
+
+
+def quality_plot(ranked: Sequence[Point], recalled: Sequence[Point], axis: Axis) -> Plot:
+    """The quality of the cost model over the course of tuning."""
+    least = floor(5 * min(0.0, *(y for _, y in ranked))) / 5
+    middle = sorted(y for _, y in ranked)[len(ranked) // 2]
+    series = [
+        Series("best", "dots", tuple(ranked), "rank correlation"),
+        Series("time", "rings", tuple(recalled), f"share of the best {FEW} among its {FEW} best"),
+    ]
+    return Plot(
+        "model-quality",
         "Quality of the cost model",
-        [x for x, _ in ranked],
-        [0.0, 1.0, *(y for _, y in ranked)],
-        x_label="trial",
-        y_label="on each batch, before it was measured",
+        axis,
+        Axis("on each batch, before it was measured", range=(least, 1.0)),
+        tuple(s for s in series if s.points),
+        f"rank correlation on {len(ranked)} batches, {middle:.2f} in the middle",
     )
-    plot.steps(ranked, "best")
-    plot.dots(recalled, "whole", radius=3)
-    legend = [("best", "rank correlation")] + [
-        ("whole", f"share of the best {FEW} it had among its {FEW} best")
-    ] * bool(recalled)
-    return Chart("Quality of the cost model", str(plot), tuple(legend))
 
 
-def _unit(seconds: Sequence[float]) -> tuple[str, float]:
+def _ranked(batch: Sequence[Trial]) -> list[Point]:
+    """What was predicted of the trials of a batch, and how fast they were on one core: the more, the faster, of both."""
+    return [
+        (trial.record.predicted, -trial.record.screen)
+        for trial in batch
+        if trial.record.predicted is not None and trial.record.screen
+    ]
+
+
+def unit_for(seconds: Sequence[float]) -> tuple[str, float]:
+    """The unit in which the least of some times is at least one, and how many of it are a second."""
     least = min(seconds)
     return next(
-        ((unit, scale) for unit, scale in (("s", 1.0), ("ms", 1e3)) if least * scale >= 1), ("us", 1e6)
+        ((unit, scale) for unit, scale in (("s", 1.0), ("ms", 1e3), ("us", 1e6)) if least * scale >= 1),
+        ("ns", 1e9),
     )
 
 
-def _thinned(points: Sequence[Point]) -> Sequence[Point]:
-    return points[:: max(1, -(-len(points) // MOST_DOTS))]
+def thinned(points: Sequence[Point]) -> tuple[Point, ...]:
+    """At most :data:`MOST_DOTS` of them, evenly."""
+    return tuple(points[:: max(1, -(-len(points) // MOST_DOTS))])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
@@ -22,12 +22,16 @@ class Trial:
 
     Attributes:
         number: from 1, among the trials of the workload and target.
-        minutes: of tuning since the first of them; interruptions do not count.
+        seconds: of tuning that the workload and target had taken by then; interruptions and other workloads do not count.
+        place: from 1, among all trials of the log.
+        clock: seconds of tuning by then, of all workloads.
         record: what was tried, and how it went.
     """
 
     number: int
-    minutes: float
+    seconds: float
+    place: int
+    clock: float
     record: Record
 
 
@@ -69,9 +73,24 @@ class History:
         return min(found, key=lambda t: t.record.seconds or 0.0, default=None)
 
     @property
-    def minutes(self) -> float:
-        """How long its trials took, the first aside."""
-        return self.trials[-1].minutes
+    def default(self) -> Record | None:
+        """The record of the default schedule: of the automatic space, it is the first candidate, and has no knobs."""
+        found = [
+            t.record for t in self.trials if t.record.ok and t.record.space == "auto" and not t.record.chosen
+        ]
+        return min(found, key=lambda record: record.trial or 0, default=None)
+
+    @property
+    def seconds(self) -> float:
+        """How long its tuning took."""
+        return self.trials[-1].seconds
+
+    @property
+    def start(self) -> float | None:
+        """What gains are measured from: the default schedule's time on all cores; lacking that, the first verified one."""
+        if self.default is not None and self.default.verified and self.default.seconds:
+            return self.default.seconds
+        return next((seconds for _, seconds in self.best_so_far()), None)
 
     def best_so_far(self) -> list[tuple[Trial, float]]:
         """The trials that became the best, with their times."""
@@ -91,27 +110,28 @@ def histories(records: Sequence[Record]) -> list[History]:
     (Counter({'invalid': 1}), None)
     """
     found: dict[tuple[str, str], History] = {}
-    starts: dict[tuple[str, str], float] = {}
-    for record, minutes in zip(records, _tuning_minutes(records), strict=True):
+    clock = 0.0
+    for place, (record, took) in enumerate(zip(records, _seconds_taken(records), strict=True), 1):
+        clock += took
         key = (record.workload, json.dumps(record.target, sort_keys=True))
-        history = found.setdefault(key, History())
-        start = starts.setdefault(key, minutes)
-        history.trials.append(Trial(len(history.trials) + 1, max(0.0, minutes - start), record))
+        trials = found.setdefault(key, History()).trials
+        spent = trials[-1].seconds if trials else 0.0
+        trials.append(Trial(len(trials) + 1, spent + took, place, clock, record))
     return list(found.values())
 
 
-def _tuning_minutes(records: Iterable[Record]) -> list[float]:
-    """Minutes of tuning until each record: the clock, without the pauses."""
-    total, last = 0.0, None
-    minutes = []
+def _seconds_taken(records: Iterable[Record]) -> Iterator[float]:
+    """For each record how much later it is than any before it; nothing where tuning paused, or the times do not say.
+
+    Finalists are written after the rest of their batch, and are a little older.
+    """
+    last = None
     for record in records:
         now = _moment(record.time)
-        if now is not None:
-            if last is not None and 0 < now - last <= LONGEST_PAUSE:
-                total += now - last
+        took = 0.0 if now is None or last is None else now - last
+        yield took if 0.0 < took <= LONGEST_PAUSE else 0.0
+        if now is not None and (last is None or took > 0.0 or took < -LONGEST_PAUSE):
             last = now
-        minutes.append(total / 60)
-    return minutes
 
 
 def _moment(text: str) -> float | None:
@@ -119,33 +139,3 @@ def _moment(text: str) -> float | None:
         return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
     except ValueError:
         return None
-
-
-def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Spearman's: 1 if both orders are the same, -1 if one is the other's reverse; None where it is not defined.
-
-    >>> rank_correlation([(1, 10), (2, 20), (3, 40)]), rank_correlation([(1, 3), (2, 2), (3, 1)])
-    (1.0, -1.0)
-    """
-    if len(pairs) < 3:
-        return None
-    one, other = (_ranks([pair[side] for pair in pairs]) for side in (0, 1))
-    mean = (len(pairs) + 1) / 2
-    covariance = sum((a - mean) * (b - mean) for a, b in zip(one, other, strict=True))
-    spreads = sum((a - mean) ** 2 for a in one) * sum((b - mean) ** 2 for b in other)
-    return round(covariance / spreads**0.5, 6) if spreads else None
-
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    """Ranks from 1; equal values share the mean of theirs."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    ranks = [0.0] * len(values)
-    start = 0
-    while start < len(order):
-        end = start
-        while end < len(order) and values[order[end]] == values[order[start]]:
-            end += 1
-        for index in order[start:end]:
-            ranks[index] = (start + 1 + end) / 2
-        start = end
-    return ranks

@@ -2,124 +2,214 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from importlib.resources import files
-from pathlib import Path
+from math import exp, log
 from typing import Any
 
-from loopwright.autotune.log_read import Snapshot, read_log
 from loopwright.autotune.lookup import seconds_text
-from loopwright.autotune.record import Record, timestamp
-from loopwright.autotune.replay import schedule_of
-from loopwright.autotune.report import charts
-from loopwright.autotune.report.history import History, Trial, histories
-from loopwright.autotune.report.labels import short_labels
-from loopwright.sched.errors import LogError
-from loopwright.sched.language.workload import Workload
+from loopwright.autotune.record import timestamp
+from loopwright.autotune.report.chart import Chart, Plot
+from loopwright.autotune.report.charts import charts_of
+from loopwright.autotune.report.contents import Contents
+from loopwright.autotune.report.history import History
+from loopwright.autotune.report.palette import DARK, LIGHT
+from loopwright.autotune.report.svg import svg, swatches
+from loopwright.autotune.report.tuned import Tuned
+from loopwright.autotune.report.winner import winner
+from loopwright.sched.runtime.versions import versions
 
 OPEN_SECTIONS = 4
 """So many workloads are shown unfolded."""
 
-FindWorkload = Callable[[Record], "Workload | None"]
+NONE = "-"
+"""Where there is no figure."""
 
 
-@dataclass(frozen=True)
-class Winner:
-    """The schedule of the best trial, in words: loops where the workload is at hand, else the directives alone."""
+def page(found: Contents) -> str:
+    """The report as HTML.
 
-    chosen: list[tuple[str, str]]
-    nest: str
-    code: str
-    note: str
+    Example::
 
-
-def render(log: str | os.PathLike[str], find: FindWorkload = lambda record: None) -> str:
-    """Return the report on a log as HTML.
-
-    Args:
-        log: the path of the log.
-        find: gives the workload of a record, if it knows it: then the loops of the winning schedules are shown. A
-            record names its operator and arguments, but does not hold the formula.
-
-    Errors:
-        LogError: there is no such file, it cannot be read, it is no tuning log, or it has no records.
+        Path("report.html").write_text(page(contents("tuned.jsonl")), encoding="utf-8")
     """
-    snapshot = read_log(log)
-    records = [entry.record for entry in snapshot.entries()]
-    if not records:
-        snapshot.require_log()
-        raise LogError(f"{snapshot.path} has no records yet; there is nothing to report")
-    found = histories(records)
-    labels, shared = short_labels([(history.first.name, history.first.args) for history in found])
+    targets = {tuned.history.target for tuned in found.tuned}
+    rows = [_row(tuned, several=len(targets) > 1) for tuned in found.tuned]
     return _template().render(
-        log=Path(log).name,
-        made=timestamp(),
-        facts=_facts(records, found, snapshot),
-        rows=[
-            _row(number, label, history)
-            for number, (label, history) in enumerate(zip(labels, found, strict=True))
-        ],
-        shared=shared,
-        sections=[_section(number, history, find) for number, history in enumerate(found)],
+        log=found.path.name,
+        made=timestamp()[:16].replace("T", " "),
+        version=versions().get("loopwright", ""),
+        light=LIGHT,
+        dark=DARK,
+        style=_markup(_file("style.css")),
+        lead=_lead(found),
+        facts=_facts(found),
+        columns=["workload", *(name for name, _ in rows[0]["cells"])],
+        rows=rows,
+        notes=_notes(found),
+        overview=[_figure(chart) for chart in found.overview],
+        sections=[_section(tuned) for tuned in found.tuned],
+        with_roofs=any(tuned.roofs for tuned in found.tuned),
     )
 
 
 def _template() -> Any:
     from jinja2 import Environment, StrictUndefined
 
-    text = (files("loopwright.autotune.report") / "page.html.j2").read_text(encoding="utf-8")
     return Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    ).from_string(text)
+    ).from_string(_file("page.html.j2"))
 
 
-def _facts(records: Sequence[Record], found: Sequence[History], snapshot: Snapshot) -> list[tuple[str, str]]:
-    failed = sum(1 for record in records if not record.ok)
-    times = sorted(record.time for record in records if record.time)
-    versions = {f"{name} {version}" for record in records for name, version in record.versions.items()}
+def _file(name: str) -> str:
+    return (files("loopwright.autotune.report") / name).read_text(encoding="utf-8")
+
+
+def _markup(html: str) -> Any:
+    """Text that is HTML already: it is not escaped again."""
+    from markupsafe import Markup
+
+    return Markup(html)
+
+
+# --- the head -------------------------------------------------------------------------------------------------------
+
+
+def _lead(found: Contents) -> str:
+    """The report in two sentences."""
+    count, failed = len(found.records), sum(1 for record in found.records if not record.ok)
+    devices = sorted({record.device for record in found.records if record.device})
+    text = _counted(len(found.tuned), "workload") + " tuned"
+    text += f" on {' and '.join(devices)}" if devices else ""
+    seconds = sum(tuned.history.seconds for tuned in found.tuned)
+    text += f" in {_duration(seconds)}" if seconds else ""
+    text += f": {_counted(count, 'trial')}; {failed or 'none'} failed."
+    gains = [tuned.gain for tuned in found.tuned if tuned.gain]
+    if not gains:
+        return text
+    if max(gains) < 1.005:
+        return f"{text} No schedule that was found is faster than the default one."
+    if len(found.tuned) == 1:
+        return f"{text} The best schedule is {gains[0]:.2f} times as fast as the default one."
+    mean = exp(sum(map(log, gains)) / len(gains))
+    return f"{text} The best schedules are {mean:.2f} times as fast as the default ones, in the geometric mean of {len(gains)}."
+
+
+def _facts(found: Contents) -> list[tuple[str, str]]:
+    records = found.records
+    packages = {f"{name} {version}" for record in records for name, version in record.versions.items()}
+    caches = {record.cold for record in records}
     facts = [
-        ("workloads", str(len(found))),
-        ("trials", f"{len(records)}, of which {failed} failed"),
-        ("targets", "; ".join(sorted({history.target for history in found}))),
-        ("devices", "; ".join(sorted({record.device for record in records if record.device}))),
-        ("versions", ", ".join(sorted(versions))),
+        ("device", "; ".join(sorted({record.device for record in records if record.device}))),
+        ("target", "; ".join(sorted({tuned.history.target for tuned in found.tuned}))),
+        ("versions", ", ".join(sorted(packages))),
+        ("recorded, UTC", _span([record.time for record in records if record.time])),
         (
-            "recorded",
-            f"{times[0][:16].replace('T', ' ')} to {times[-1][:16].replace('T', ' ')}" if times else "",
+            "caches",
+            "emptied before each timed call"
+            if caches == {True}
+            else "some trials with empty caches"
+            if True in caches
+            else "warm",
         ),
+        ("lines of the log that are no records", str(found.bad_lines) if found.bad_lines else ""),
     ]
-    if snapshot.problems:
-        facts.append(("bad lines", f"{len(snapshot.problems)}, skipped; loopwright log check lists them"))
     return [(name, text) for name, text in facts if text]
 
 
-def _row(number: int, label: str, history: History) -> dict[str, Any]:
-    best, steps = history.best, history.best_so_far()
-    gain = steps[0][1] / steps[-1][1] if steps else None
-    return {
-        "anchor": f"w{number}",
-        "label": label,
-        "target": history.target,
-        "trials": len(history.trials),
-        "failed": sum(history.failures.values()),
-        "best": seconds_text(best.record.seconds) if best and best.record.seconds else "none",
-        "found": f"trial {_trial(best)}" if best else "",
-        "gain": f"{gain:.2f}" if gain else "",
-        "minutes": f"{history.minutes:.1f}",
-    }
+def _span(times: list[str]) -> str:
+    """From when to when, to the minute."""
+    if not times:
+        return ""
+    first, last = (time[:16].replace("T", " ") for time in (min(times), max(times)))
+    return first if first == last else f"{first} to {last[11:] if last[:10] == first[:10] else last}"
 
 
-def _section(number: int, history: History, find: FindWorkload) -> dict[str, Any]:
+# --- the table ------------------------------------------------------------------------------------------------------
+
+
+def _row(tuned: Tuned, several: bool) -> dict[str, Any]:
+    """A row of the table; with ``several`` targets, each says its own."""
+    history = tuned.history
+    cells = [
+        ("default", _time(tuned.default)),
+        ("best", _time(tuned.best)),
+        ("gain", _gain(tuned)),
+        ("GFLOP/s", f"{tuned.rate / 1e9:.3g}" if tuned.rate else NONE),
+        ("of roof", f"{100 * tuned.share_of_roof:.2g}%" if tuned.share_of_roof else NONE),
+        ("trials", str(len(history.trials))),
+        ("failed", str(sum(history.failures.values()))),
+        ("tuning", _duration(history.seconds) if history.seconds else NONE),
+    ]
+    if several:
+        cells.append(("target", history.target))
+    return {"number": tuned.number, "label": tuned.label, "cells": cells}
+
+
+def _gain(tuned: Tuned) -> str:
+    if tuned.gain:
+        return f"{tuned.gain:.2f}"
+    return f"{tuned.gain_on_one_core:.2f}*" if tuned.gain_on_one_core else NONE
+
+
+def _time(seconds: float | None) -> str:
+    return seconds_text(seconds) if seconds else NONE
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def _notes(found: Contents) -> Iterator[str]:
+    """Below the table: what its rows leave out, and why there are gaps."""
+    for text in found.shared:
+        yield f"All of {text}."
+    if any(tuned.label != tuned.history.label for tuned in found.tuned):
+        yield "Arguments with their usual values are left out; each workload's section has them all."
+    if any(tuned.gain is None and tuned.gain_on_one_core for tuned in found.tuned):
+        yield "* on one core: the log has no time of the default schedule on all cores."
+    unknown = sorted({tuned.history.first.name or "workload" for tuned in found.tuned if tuned.work is None})
+    if unknown:
+        yield (
+            f"The log does not hold the formula of {', '.join(unknown)}, so it is not known how much is computed; "
+            "loopwright report --operator FILE.py:NAME says where it is defined."
+        )
+    if found.no_roofs:
+        yield f"The limits of the machine are not known: {'; '.join(found.no_roofs)}."
+
+
+# --- charts and sections --------------------------------------------------------------------------------------------
+
+
+def _figure(chart: Chart) -> dict[str, Any]:
+    if isinstance(chart, Plot):
+        legend = [(_markup(picture), words) for picture, words in swatches(chart.series)]
+        plain: dict[str, Any] = {"svg": _markup(svg(chart)), "rows": (), "wide": False}
+    else:
+        legend = [(_markup(f'<i class="swatch {kind}"></i>'), words) for kind, words in chart.legend]
+        plain = {"svg": "", "rows": chart.rows, "wide": chart.wide}
+    return {"heading": chart.heading, "legend": legend, "remark": chart.remark, **plain}
+
+
+def _section(tuned: Tuned) -> dict[str, Any]:
+    history = tuned.history
+    about = [history.label, history.target, f"key {history.first.workload[:12]}"]
+    if tuned.demand is not None:
+        about.append(
+            f"{tuned.demand.operations:,} operations on {tuned.demand.bytes:,} bytes of inputs and outputs, "
+            f"{tuned.demand.intensity:.3g} a byte"
+        )
     return {
-        "anchor": f"w{number}",
-        "label": history.label,
-        "target": history.target,
-        "key": history.first.workload,
-        "open": number < OPEN_SECTIONS,
-        "charts": charts.charts_of(history),
-        "winner": _winner(history, find),
+        "number": tuned.number,
+        "label": tuned.label,
+        "about": " · ".join(about),
+        "open": tuned.number <= OPEN_SECTIONS,
+        "charts": [_figure(chart) for chart in charts_of(history)],
+        "winner": winner(history, tuned.work, _markup),
         "messages": _messages(history),
     }
 
@@ -128,44 +218,3 @@ def _messages(history: History) -> list[tuple[str, int, str]]:
     """For each cause of failure, how often, and the last message."""
     last = {t.record.cause: t.record.message or "" for t in history.trials if not t.record.ok}
     return [(cause, count, last.get(cause, "")) for cause, count in history.failures.most_common()]
-
-
-def _trial(best: Trial) -> int:
-    """The number that the log, and whoever builds from it, has for a trial."""
-    return best.number if best.record.trial is None else best.record.trial
-
-
-def _winner(history: History, find: FindWorkload) -> Winner | None:
-    best = history.best
-    if best is None:
-        return None
-    record = best.record
-    chosen = [(name, str(value)) for name, value in record.chosen.items()]
-    note = f"trial {_trial(best)}, {seconds_text(record.seconds or 0.0)}, space {record.space[:12]}"
-    work = find(record)
-    if work is None or work.key != record.workload:
-        return Winner(chosen, "", _directives(record.schedule), note)
-    try:
-        schedule = schedule_of(record, work)
-        return Winner(chosen, str(schedule), schedule.to_python(), note)
-    except LogError as error:
-        return Winner(chosen, "", _directives(record.schedule), f"{note}; {error}")
-
-
-def _directives(schedule: Any) -> str:
-    """The directives of a schedule's JSON form, one a line, without knowing what they mean."""
-    listed = schedule.get("directives", schedule) if isinstance(schedule, dict) else schedule
-    if not isinstance(listed, list):
-        return str(listed)
-    return "\n".join(_directive(item) for item in listed)
-
-
-def _directive(item: Any) -> str:
-    if isinstance(item, dict):
-        parts = dict(item)
-        kind = parts.pop("kind", "")
-        parts = {**parts.pop("args", {}), **parts} if isinstance(parts.get("args"), dict) else parts
-        return f"{kind}({', '.join(f'{name}={value!r}' for name, value in parts.items())})"
-    if isinstance(item, list) and item and isinstance(item[0], str):
-        return f"{item[0]}({', '.join(map(repr, item[1:]))})"
-    return repr(item)

@@ -1,113 +1,145 @@
-"""Charts as SVG text: small enough to read on a phone, colours left to the page's style sheet."""
+"""Plots as SVG text: small enough to read on a phone, colours left to the page's style sheet."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator
 from html import escape
 
+from loopwright.autotune.report.chart import Axis, Plot, Point, Series
 from loopwright.autotune.report.scale import Scale
 
-WIDTH, HEIGHT = 420, 250
-LEFT, RIGHT, TOP, BOTTOM = 58, 12, 12, 40
-_LETTER = 6.2  # about the width of one, in the label's size
-
-Point = tuple[float, float]
-
-
-class Plot:
-    """A chart with two axes; what is added later is drawn on top.
-
-    Args:
-        title: for readers who do not see it.
-        x, y: all values that it must show.
-        x_label, y_label: what the axes say; the y label stands above the axis.
-        y_text: how a y value is written.
-        x_log, y_log: whether an axis is logarithmic.
-    """
-
-    def __init__(
-        self,
-        title: str,
-        x: Sequence[float],
-        y: Sequence[float],
-        *,
-        x_label: str,
-        y_label: str,
-        x_text: Callable[[float], str] = "{:g}".format,
-        y_text: Callable[[float], str] = "{:g}".format,
-        x_log: bool = False,
-        y_log: bool = False,
-    ) -> None:
-        self.title = title
-        self.x = Scale.around(x, LEFT, WIDTH - RIGHT, log=x_log)
-        self.y = Scale.around(y, HEIGHT - BOTTOM, TOP + 16, log=y_log)
-        self._parts: list[str] = []
-        self._axes(x_label, y_label, x_text, y_text)
-
-    def _axes(
-        self, x_label: str, y_label: str, x_text: Callable[[float], str], y_text: Callable[[float], str]
-    ) -> None:
-        base = HEIGHT - BOTTOM
-        for value in self.y.ticks():
-            at = self.y.place(value)
-            self._parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at}" y2="{at}"/>')
-            self._parts.append(_text(LEFT - 6, at + 4, y_text(value), "end"))
-        for value in self.x.ticks():
-            at = self.x.place(value)
-            self._parts.append(f'<line class="axis" x1="{at}" x2="{at}" y1="{base}" y2="{base + 4}"/>')
-            self._parts.append(_text(at, base + 17, x_text(value), "middle"))
-        self._parts.append(f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{base}" y2="{base}"/>')
-        self._parts.append(_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, x_label, "middle", "name"))
-        self._parts.append(_text(4, TOP + 1, y_label, "start", "name"))
-
-    def dots(self, points: Iterable[Point], kind: str, radius: float = 2.2) -> None:
-        """Add a cloud of points; ``kind`` is their class in the style sheet."""
-        circles = "".join(
-            f'<circle cx="{self.x.place(x)}" cy="{self.y.place(y)}" r="{radius}"/>' for x, y in points
-        )
-        self._parts.append(f'<g class="{kind}">{circles}</g>')
-
-    def steps(self, points: Sequence[Point], kind: str) -> None:
-        """Add a line that keeps its height until the next point, and goes on to the right edge."""
-        if not points:
-            return
-        path = f"M{self.x.place(points[0][0])} {self.y.place(points[0][1])}"
-        for x, y in points[1:]:
-            path += f"H{self.x.place(x)}V{self.y.place(y)}"
-        self._parts.append(f'<path class="{kind}" d="{path}H{self.x.end}"/>')
-
-    def marks(self, xs: Iterable[float], kind: str) -> None:
-        """Add short strokes that stand on the x axis."""
-        base = HEIGHT - BOTTOM
-        path = "".join(f"M{self.x.place(x)} {base - 1}v-7" for x in xs)
-        if path:
-            self._parts.append(f'<path class="{kind}" d="{path}"/>')
-
-    def __str__(self) -> str:
-        return _svg(self.title, HEIGHT, self._parts)
+WIDTH, HEIGHT = 400, 262
+LEFT, RIGHT, TOP, BOTTOM = 46, 14, 28, 42
+RADIUS = {"dots": 2.6, "rings": 3.4}
+STROKE = 7  # of a failed trial, in pixels
+_LETTER, _LINE = 6.5, 13.0  # about the width of a letter, and the height of a line
 
 
-def bars(title: str, values: Sequence[tuple[str, int]]) -> str:
-    """A chart of counts with their names, one line each."""
-    line, label = 26, 20 + _LETTER * max(len(name) for name, _ in values)
-    most = max(count for _, count in values)
-    parts = []
-    for number, (name, count) in enumerate(values):
-        top = 6 + number * line
-        width = round((WIDTH - label - 50) * count / most, 1)
-        parts.append(_text(label - 8, top + 14, name, "end"))
-        parts.append(f'<rect class="bar" x="{label}" y="{top + 2}" width="{width}" height="16" rx="2"/>')
-        parts.append(_text(label + width + 6, top + 14, str(count), "start"))
-    return _svg(title, 12 + line * len(values), parts)
+def svg(plot: Plot) -> str:
+    """The plot as an ``<svg>`` element; what is said about it stands beside it, in the page."""
+    x = scale_of(plot, 0, LEFT, WIDTH - RIGHT)
+    y = scale_of(plot, 1, HEIGHT - BOTTOM, TOP)
+    parts = [*_axes(plot, x, y)]
+    for series in plot.series:
+        parts += _DRAWN[series.shape](series, x, y)
+    words = escape(f"{plot.heading}: {plot.summary}")
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{words}">{"".join(parts)}</svg>'
 
 
-def _svg(title: str, height: int, parts: Iterable[str]) -> str:
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">'
-        f"<title>{escape(title)}</title>{''.join(parts)}</svg>"
+def scale_of(plot: Plot, side: int, start: float, end: float) -> Scale:
+    """The scale of an axis (0: x, 1: y) between two places: around all points, or over the range that the plot says."""
+    axis: Axis = (plot.x, plot.y)[side]
+    if axis.range is not None:
+        return Scale(*axis.range, start, end, axis.log)
+    shown = (s for s in plot.series if side == 0 or s.shape != "strokes")
+    values = [point[side] for series in shown for point in series.points]
+    return Scale.around(values, start, end, log=axis.log)
+
+
+def _axes(plot: Plot, x: Scale, y: Scale) -> Iterator[str]:
+    base = HEIGHT - BOTTOM
+    for value in y.ticks():
+        at = y.place(value)
+        yield f'<path class="grid" d="M{LEFT} {at}H{WIDTH - RIGHT}"/>'
+        yield _text(LEFT - 6, at + 4, plot.y.text(value), "end")
+    for value in x.ticks():
+        at = x.place(value)
+        yield f'<path class="axis" d="M{at} {base}v4"/>'
+        yield _text(at, base + 17, plot.x.text(value), "middle")
+    yield f'<path class="axis" d="M{LEFT} {base}H{WIDTH - RIGHT}"/>'
+    yield _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, plot.x.label, "middle", "name")
+    yield _text(2, 12, plot.y.label, "start", "name")
+
+
+def _dots(series: Series, x: Scale, y: Scale) -> Iterator[str]:
+    radius = RADIUS[series.shape]
+    names = series.names or ("",) * len(series.points)
+    circles = "".join(
+        f'<circle cx="{x.place(px)}" cy="{y.place(py)}" r="{radius}"'
+        + (f"><title>{escape(name)}</title></circle>" if name else "/>")
+        for (px, py), name in zip(series.points, names, strict=True)
     )
+    yield f'<g class="{series.shape} {series.kind}">{circles}</g>'
+
+
+def _steps(series: Series, x: Scale, y: Scale) -> Iterator[str]:
+    (px, py), *rest = series.points
+    path = f"M{x.place(px)} {y.place(py)}" + "".join(f"H{x.place(px)}V{y.place(py)}" for px, py in rest)
+    yield f'<path class="line {series.kind}" d="{path}H{x.end}"/>'
+
+
+def _line(series: Series, x: Scale, y: Scale) -> Iterator[str]:
+    places = [(x.place(px), y.place(py)) for px, py in series.points]
+    yield f'<path class="line {series.kind}" d="M{"L".join(f"{px} {py}" for px, py in places)}"/>'
+    if series.names:
+        yield _along(places[0], places[-1], series.names[0])
+
+
+def _along(start: Point, end: Point, name: str) -> str:
+    """A name above a line: at the beginning of one that climbs, at the end of a level one."""
+    angle = round(math.degrees(math.atan2(end[1] - start[1], end[0] - start[0])), 1)
+    (px, py), anchor, shift = (start, "start", 8) if angle else (end, "end", 0)
+    return (
+        f'<text class="along" x="{shift}" y="-4" text-anchor="{anchor}" '
+        f'transform="translate({px} {py}) rotate({angle})">{escape(name)}</text>'
+    )
+
+
+def _segments(series: Series, x: Scale, y: Scale) -> Iterator[str]:
+    pairs = zip(series.points[::2], series.points[1::2], strict=True)
+    path = "".join(f"M{x.place(a)} {y.place(b)}L{x.place(c)} {y.place(d)}" for (a, b), (c, d) in pairs)
+    yield f'<path class="line {series.kind}" d="{path}"/>'
+
+
+def _strokes(series: Series, x: Scale, y: Scale) -> Iterator[str]:
+    base = HEIGHT - BOTTOM - 1
+    path = "".join(f"M{x.place(px)} {base}v-{STROKE}" for px, _ in series.points)
+    yield f'<path class="line {series.kind}" d="{path}"/>'
+
+
+def _texts(series: Series, x: Scale, y: Scale) -> Iterator[str]:
+    """Words around their points, right of them if there is room; where there is none, nothing."""
+    taken = [(x.place(px), y.place(py)) for px, py in series.points]
+    for (px, py), name in zip(series.points, series.names, strict=True):
+        half = _LETTER * len(name) / 2
+        for across, down in ((half + 6, 0), (-half - 6, 0), (0, -11), (0, 11)):
+            at = (x.place(px) + across, y.place(py) + down)
+            if all(abs(at[0] - a) > half + 3 or abs(at[1] - b) > _LINE / 2 for a, b in taken):
+                taken += [at, (at[0] - half / 2, at[1]), (at[0] + half / 2, at[1])]
+                yield _text(round(at[0], 1), round(at[1] + 4, 1), name, "middle", series.kind)
+                break
+
+
+_DRAWN = {
+    "dots": _dots,
+    "rings": _dots,
+    "steps": _steps,
+    "line": _line,
+    "segments": _segments,
+    "strokes": _strokes,
+    "text": _texts,
+}
 
 
 def _text(x: float, y: float, text: str, anchor: str, kind: str = "") -> str:
     named = f' class="{kind}"' if kind else ""
-    return f'<text{named} x="{x}" y="{y}" text-anchor="{anchor}">{escape(text)}</text>'
+    return f'<text{named} x="{x:g}" y="{y:g}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def swatches(series: Iterable[Series]) -> Iterator[tuple[str, str]]:
+    """For the legend: a small picture of each series that has words, and the words."""
+    for one in series:
+        if one.words:
+            yield (
+                f'<svg class="swatch" viewBox="0 0 22 12" aria-hidden="true">{_swatch(one)}</svg>',
+                one.words,
+            )
+
+
+def _swatch(series: Series) -> str:
+    if series.shape in RADIUS:
+        radius = RADIUS[series.shape] + 0.6
+        return f'<g class="{series.shape} {series.kind}"><circle cx="11" cy="6" r="{radius}"/></g>'
+    path = "M11 10v-8" if series.shape == "strokes" else "M1 6H21"
+    return f'<path class="line {series.kind}" d="{path}"/>'

@@ -21,8 +21,8 @@ from loopwright.sched.errors import LoopwrightError
 
 INTERRUPTED = 130
 MISTAKE = 2
-OPTIONAL = ("filelock", "jinja2", "psutil", "xgboost")
-"""Packages of the extra `tune`: an installation that only deploys is without them."""
+OPTIONAL = {"filelock": "tune", "jinja2": "tune", "psutil": "tune", "xgboost": "tune", "matplotlib": "plot"}
+"""Packages that an installation that only deploys is without, and the extra that each belongs to."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -69,9 +69,10 @@ def run(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except ModuleNotFoundError as error:
-        if error.name not in OPTIONAL:
+        package = (error.name or "").partition(".")[0]
+        if package not in OPTIONAL:
             raise
-        return _refuse(f"this needs the package {error.name}: pip install 'loopwright[tune]'")
+        return _refuse(f"this needs the package {package}: pip install 'loopwright[{OPTIONAL[package]}]'")
     except OSError as error:
         return _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError:

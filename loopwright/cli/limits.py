@@ -1,0 +1,109 @@
+"""What the machine of a log can do at most: given on the command line, kept from before, or measured now."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from loopwright.autotune.record import Record
+    from loopwright.autotune.roofline import Roofs
+
+GIGA = 1e9
+
+
+class _Positive(click.ParamType):
+    """A positive, finite number."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not 0 < number < math.inf:
+            self.fail(f"{value} is no positive number", param, ctx)
+        return number
+
+
+POSITIVE = _Positive()
+
+
+@dataclass
+class Limits:
+    """The limits of the machines that a log names.
+
+    Attributes:
+        gflops, gbs: as given on the command line; None if not.
+        measure: True: anew; False: not at all; None: once.
+    """
+
+    gflops: float | None
+    gbs: float | None
+    measure: bool | None
+    _machine: tuple[str, str] | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if self.gflops and self.gbs and self.measure:
+            raise click.UsageError("both limits are given: there is nothing to --measure")
+
+    def of(self, record: Record) -> Roofs | str:
+        """The limits of the machine that a record was measured on, or why they are not known."""
+        given = {
+            "--peak-gflops": self.gflops,
+            "--bandwidth-gbs": self.gbs,
+        }
+        options = [name for name, value in given.items() if value]
+        if options:
+            self._one_machine(record, options[0])
+        found = self._measured(record)
+        if not options:
+            return found
+        return self._with_given(found, options)
+
+    def _one_machine(self, record: Record, option: str) -> None:
+        machine = record.device, str(sorted(record.target.items()))
+        if self._machine not in (None, machine):
+            raise click.UsageError(
+                f"the log is of several machines or targets, and {option} is the limit of one"
+            )
+        self._machine = machine
+
+    def _with_given(self, found: Roofs | str, options: list[str]) -> Roofs:
+        from loopwright.autotune.roofline import MEMORY, Roofs
+
+        roofs = Roofs() if isinstance(found, str) else found
+        source = f"{' and '.join(options)} as given"
+        if roofs.source:
+            source += f"; the rest {roofs.source}"
+        if self.gflops:
+            roofs = replace(roofs, flops={"float32": GIGA * self.gflops})
+        if self.gbs:
+            roofs = replace(roofs, bandwidth={**roofs.bandwidth, MEMORY: GIGA * self.gbs})
+        return replace(roofs, source=source)
+
+    def _measured(self, record: Record) -> Roofs | str:
+        """The limits of this machine, if it is the one."""
+        from loopwright.autotune.measure.hosts import device_name
+        from loopwright.autotune.measure.kept_peaks import peaks
+        from loopwright.sched.errors import TargetError
+        from loopwright.sched.runtime.target import Target, host_facts
+
+        if self.measure is False or (self.gflops and self.gbs):
+            return "they were not to be measured"
+        here = host_facts()
+        try:
+            target = replace(Target.from_json(record.target), caches=here.caches)
+        except TargetError:
+            return f"{record.target.get('kind')} is no target that can be measured"
+        if record.device != device_name() or target.missing_on(here) or target.cores > here.cores:
+            named = record.device or "a machine it does not name"
+            reason = f"the log is of {named}, and this is {device_name()}"
+            if self.measure:
+                raise click.UsageError(f"--measure: {reason}")
+            return f"{reason}; --peak-gflops and --bandwidth-gbs give them"
+        return peaks(target, again=bool(self.measure))
