@@ -116,9 +116,8 @@ def _numpy_function(source: list[str] | None) -> Callable[..., Any] | None:
     return load_workload(source[0], source[1:]).numpy
 
 
-def serve(requests: TextIO, answers: TextIO) -> None:
+def serve(requests: TextIO, answers: TextIO, contenders: Contenders) -> None:
     """Answer requests until they end."""
-    contenders = Contenders()
     for line in requests:
         request = json.loads(line)
         try:
@@ -133,9 +132,9 @@ def serve(requests: TextIO, answers: TextIO) -> None:
         answers.flush()
 
 
-def main() -> None:
+def main(contenders: Contenders | None = None) -> None:
     """Keep stdout for answers alone: what a user's module prints goes to stderr."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    serve(sys.stdin, answers)
+    serve(sys.stdin, answers, contenders or Contenders())

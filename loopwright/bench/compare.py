@@ -154,8 +154,8 @@ def compare(
             report(f"building {item.work}")
             comparison, turns = _prepare(item, target, log, kernels, other)
             if other is not None:
-                _verify(item.work, turns, folder)
-            comparison.rounds = _measure(turns, rounds, burst, partial(_tell_round, report, item.work))
+                verify(item.work, turns, folder)
+            comparison.rounds = in_turns(turns, rounds, burst, partial(_tell_round, report, item.work))
             yield comparison
 
 
@@ -186,8 +186,17 @@ def _tell_round(report: Callable[[str], None], work: Workload, number: int) -> N
     report(f"round {number} of {work}")
 
 
-def _verify(work: Workload, turns: dict[str, Peer], folder: Path) -> None:
-    """Refuse to time what computes something else than the formula says."""
+def verify(work: Workload, turns: dict[str, Peer], folder: Path) -> None:
+    """Refuse to time what computes something else than the formula says.
+
+    Args:
+        work: the formula.
+        turns: each contender by name, and the process that has it.
+        folder: where results are put to be compared.
+
+    Raises:
+        BenchError: a contender's result is wrong, or its process ended.
+    """
     expected = Expected.of(work, random_inputs(work))
     for name, peer in turns.items():
         path = folder / f"{name}.npz"
@@ -196,12 +205,29 @@ def _verify(work: Workload, turns: dict[str, Peer], folder: Path) -> None:
             got = tuple(held[key] for key in held.files)
         wrong = expected.check(tuple(g.astype(e.dtype) for g, e in zip(got, expected.values, strict=True)))
         if wrong is not None:
-            raise BenchError(f"{work}: {CONTENDERS[name]} computes something else: {wrong}")
+            raise BenchError(f"{work}: {CONTENDERS.get(name, name)} computes something else: {wrong}")
 
 
-def _measure(
-    turns: dict[str, Peer], rounds: int, burst: float, tell: Callable[[int], None]
+def in_turns(
+    turns: dict[str, Peer],
+    rounds: int = ROUNDS,
+    burst: float = BURST_SECONDS,
+    tell: Callable[[int], None] = lambda number: None,
 ) -> dict[str, list[float]]:
+    """Time contenders round by round, each alone, forwards in one round and backwards in the next.
+
+    Args:
+        turns: each contender by name, and the process that has it.
+        rounds: how many times each has its turn.
+        burst: for how many seconds, at least, in each turn.
+        tell: told the number of each round, from 1.
+
+    Returns:
+        For each contender the median of each round, in seconds.
+
+    Raises:
+        BenchError: a process ended.
+    """
     medians: dict[str, list[float]] = {name: [] for name in turns}
     rest = REST_SECONDS if len(set(turns.values())) > 1 else 0.0
     start = time.monotonic()

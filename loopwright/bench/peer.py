@@ -51,15 +51,19 @@ def environment(threads: int, base: Mapping[str, str] | None = None) -> dict[str
 class Peer:
     """A process that measures; a context manager, which ends it.
 
+    Args:
+        threads: for all that it runs.
+        boot: the Python program that answers requests; by default :func:`loopwright.bench.child.main`.
+
     Raises:
         BenchError: by any request, when the process has died.
         LoopwrightError: what the process itself raised.
     """
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, boot: str = _BOOT) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _BOOT],
+            [sys.executable, "-c", boot],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
