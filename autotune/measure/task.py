@@ -15,6 +15,8 @@ KEPT_TASKS = 3
 KEPT_KERNELS = 64
 # A timed sample lasts at least this long, so that the clock and the call do not show in it.
 SAMPLE_SECONDS = 2e-4
+# A time is known when its three least samples lie within this of each other, as a share of the least.
+KNOWN_SPREAD = 0.01
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Repeats:
         0.002
     """
 
-    spread: float = 0.01
+    spread: float = KNOWN_SPREAD
     sample_seconds: float = SAMPLE_SECONDS
     least_seconds: float = 0.03
     most_seconds: float = 0.12

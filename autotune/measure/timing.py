@@ -12,7 +12,7 @@ from bisect import insort
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from loopwright.autotune.measure.task import SAMPLE_SECONDS, Repeats
+from loopwright.autotune.measure.task import KNOWN_SPREAD, SAMPLE_SECONDS, Repeats
 
 # How many of the least samples are compared.
 AGREEING = 3
@@ -132,7 +132,7 @@ def screen(
     if number == 1:
         least.add(once)
     while least.count < MIN_SAMPLES or (spent < LONGEST_SCREEN and least.count < MAX_SAMPLES):
-        if spent >= SCREEN_SECONDS and least.timed.spread <= Repeats().spread:
+        if spent >= SCREEN_SECONDS and least.timed.spread <= KNOWN_SPREAD:
             break
         taken = stopwatch.sample(function, number)
         least.add(taken)
