@@ -14,10 +14,9 @@ from loopwright.autotune.space import Point
 from loopwright.sched.runtime.versions import versions
 from loopwright.sched.scheduling.schedule import Schedule
 
-# Candidates whose one-core time is within this factor of the best so far may take part in finals, at most so many of a batch;
-# beyond these the default schedule, unless it is far behind: its time on all cores shows what tuning gains.
+# Candidates whose one-core time is within this factor of the best so far may take part in finals; the default schedule does
+# unless it is far behind: its time on all cores shows what tuning gains.
 REACH, DEFAULT_REACH = 1.2, 10.0
-FINALISTS = 4
 
 
 @dataclass
@@ -62,20 +61,18 @@ class Race:
     candidate: Candidate | None
 
 
-def finalists(done: Iterable[Contender], least: float) -> list[Contender]:
-    """Those of a batch that take part in finals, best first; ``least`` is the best score so far."""
-    scored = sorted((c for c in done if c.score is not None), key=lambda c: c.score or 0.0)
-    near = [c for c in scored if (c.score or 0.0) <= c.reach * least]
-    return near[:FINALISTS] + [c for c in near[FINALISTS:] if c.default]
-
-
 def fates_of(records: Iterable[Record]) -> dict[str, Outcome]:
     """How codes fared that were measured on this device, with what is installed now: they would fare the same again."""
     today = device_name(), versions()
     return {
         record.code: Outcome(
-            record.trial or 0, record.cause, record.message, screen=record.screen, verified=record.verified
+            record.trial or 0,
+            record.cause,
+            record.message,
+            screen=record.screen,
+            verified=record.verified,
+            peak_bytes=record.peak_bytes,
         )
         for record in records
-        if record.code and (record.device, record.versions) == today
+        if record.code and record.peak_bytes is not None and (record.device, record.versions) == today
     }

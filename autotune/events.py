@@ -59,12 +59,26 @@ class Tried:
 
 @dataclass(frozen=True)
 class Improved:
-    """A trial, timed alone on all cores beside the best so far, is the new best."""
+    """A trial, timed alone on all cores beside the best so far, is the new best; or it joins the front, if that is asked for.
+
+    Attributes:
+        workload: ``matmul(M=512, ...)``.
+        record: the trial.
+        seconds: its time.
+        before: that of the best before it.
+        objective: what is searched for.
+        figure: how far the run has come by that: seconds, bytes, the number that the user's function gave; of ``"both"`` the
+            least geometric mean of seconds and bytes.
+        figure_before: the same before.
+    """
 
     workload: str
     record: Record
     seconds: float
     before: float | None
+    objective: str = "time"
+    figure: float | None = None
+    figure_before: float | None = None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from loopwright.autotune.front import OBJECTIVES, Named, chosen, named, timed
 from loopwright.autotune.log_match import target_text
 from loopwright.autotune.log_read import Entry, Problem, Snapshot, foreign_reason, read_log
 from loopwright.autotune.log_write import replaced
@@ -144,27 +145,57 @@ def merge(paths: Sequence[PathLike], out: PathLike, *, overwrite: bool = False) 
     return Written(out, len(lines), total - len(lines), tuple(problems))
 
 
-def best(paths: Sequence[PathLike], out: PathLike) -> Written:
-    """Write one record for each workload and target: the verified one with the least ``seconds``.
+def best(paths: Sequence[PathLike], out: PathLike, objective: Named = "time") -> Written:
+    """Write the best record of each workload and target, of those that are verified and timed on all cores.
 
     This is the log to deploy or to commit. A workload with no such record is left out.
 
+    Args:
+        paths: the logs to read.
+        out: the log to write.
+        objective: ``"time"``: the least ``seconds``; ``"memory"``: the least ``peak_bytes`` of what takes at most twice as long
+            as the fastest; ``"both"``: all that no other record beats in both. For the last two, records that do not say their
+            ``peak_bytes`` are left out, unless their workload has no others.
+
     Errors:
         LogError: a file cannot be read or is no tuning log; ``out`` cannot be written, is one of ``paths``, or is
-            a file of another kind.
+            a file of another kind; there is no such objective.
     """
+    named(objective, OBJECTIVES)
     out = _apart(out, paths, "the best ones")
-    winners: dict[_Group, Entry] = {}
+    winners, total, problems = _winners(paths, objective)
+    with replaced(out) as chunks:
+        chunks += (entry.raw + b"\n" for entry in winners)
+    return Written(out, len(winners), total - len(winners), problems)
+
+
+def best_records(
+    paths: Sequence[PathLike], objective: Named = "time"
+) -> tuple[list[Record], tuple[Problem, ...]]:
+    """The records that :func:`best` writes, and the lines that could not be used.
+
+    Errors:
+        LogError: a file cannot be read or is no tuning log; there is no such objective.
+    """
+    named(objective, OBJECTIVES)
+    _require_paths(paths)
+    winners, _, problems = _winners(paths, objective)
+    return [entry.record for entry in winners], problems
+
+
+def _winners(paths: Sequence[PathLike], objective: Named) -> tuple[list[Entry], int, tuple[Problem, ...]]:
+    """What an objective asks for of each workload and target, how many records there are, and the lines that are none."""
+    groups: dict[_Group, list[Entry]] = {}
     total, problems = 0, list[Problem]()
     for entry in _entries(paths, problems):
         total += 1
-        if entry.record.verified and entry.record.seconds is not None:
-            held = winners.setdefault(_group(entry.record), entry)
-            if entry.record.seconds < (held.record.seconds or 0.0):
-                winners[_group(entry.record)] = entry
-    with replaced(out) as chunks:
-        chunks += (entry.raw + b"\n" for entry in winners.values())
-    return Written(out, len(winners), total - len(winners), tuple(problems))
+        if timed([entry.record]):
+            groups.setdefault(_group(entry.record), []).append(entry)
+    winners = []
+    for group in groups.values():
+        entries = {id(entry.record): entry for entry in group}
+        winners += [entries[id(record)] for record in chosen([entry.record for entry in group], objective)]
+    return winners, total, tuple(problems)
 
 
 def prune(paths: Sequence[PathLike], out: PathLike, keep: int) -> Written:

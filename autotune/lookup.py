@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from loopwright.autotune.front import Named, chosen, named
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.log_match import (
     TargetLike,
@@ -57,11 +58,13 @@ class Provenance(str):
         record: Record,
         line: int,
         differences: tuple[str, ...] = (),
+        objective: Named = "time",
     ) -> Provenance:
         """The provenance of a schedule that stands in a log."""
         facts = [
             f"trial {record.trial}" if record.trial is not None else "",
             seconds_text(record.seconds) if record.seconds is not None else "",
+            memory_text(record.peak_bytes) if objective == "memory" else "",
             record.time[:10],
             f"on {record.device}" if record.device else "",
             " ".join(f"{name} {version}" for name, version in record.versions.items()),
@@ -109,21 +112,25 @@ def lookup(
     *,
     name: str = "",
     args: Mapping[str, Any] | None = None,
+    objective: Named = "time",
 ) -> Lookup:
     """Find the best verified record for exactly this workload and a compatible target.
 
     Records of the same target (kind, processor, cores) come before those of others that this one can run: their
-    seconds are not comparable. Among equals the least ``seconds`` wins, then the earliest line.
+    seconds are not comparable. Among equals the least ``seconds`` wins, or what the objective asks for, then the earliest line.
 
     Args:
         log: a path; or a ``TuningLog``; or a ``Snapshot`` from ``read_log``, to look up many workloads at one reading.
         workload: the workload's key.
         target: the target to run on: a ``Target``, or its JSON object.
         name, args: the workload's own, for messages and to find its nearest relatives.
+        objective: ``"time"``, or ``"memory"``: the least ``peak_bytes`` of what takes at most twice as long as the fastest.
+            Records that do not say it are left out, unless there are no others.
 
     Errors:
-        LogError: there is no file, it cannot be read, or it is no tuning log. A miss is no error.
+        LogError: there is no file, it cannot be read, or it is no tuning log; or there is no such objective. A miss is no error.
     """
+    named(objective, ("time", "memory"))
     snapshot = _snapshot(log)
     wanted = target_json(target)
     asked = workload_label(name, args or {}) if name else f"workload {workload[:12]}"
@@ -132,9 +139,12 @@ def lookup(
     compared = [(entry, compare_targets(entry.record.target, wanted)) for entry in entries]
     usable = [pair for pair in compared if pair[1].compatible and _is_candidate(pair[0].record)]
     if usable:
-        entry, match = min(usable, key=_order)
+        nearest = min(match.rank for _, match in usable)
+        near = {id(entry.record): (entry, match) for entry, match in usable if match.rank == nearest}
+        (best,) = chosen([entry.record for entry, _ in near.values()], objective)
+        entry, match = near[id(best)]
         provenance = Provenance.of_record(
-            snapshot.path, asked, target_text(wanted), entry.record, entry.line, match.differences
+            snapshot.path, asked, target_text(wanted), entry.record, entry.line, match.differences, objective
         )
         return Lookup(entry.record, provenance)
     if entries:
@@ -163,6 +173,29 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds * 1e9:.3g} ns"
 
 
+def bytes_text(size: int) -> str:
+    """Return a number of bytes with three digits and a fitting unit.
+
+    Example:
+        >>> bytes_text(0), bytes_text(4096), bytes_text(5_000_000)
+        ('0 B', '4 KiB', '4.77 MiB')
+    """
+    for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= scale:
+            return f"{size / scale:.3g} {unit}" if size < 1000 * scale else f"{size / scale:.0f} {unit}"
+    return f"{size} B"
+
+
+def memory_text(size: int | None) -> str:
+    """Return what a record says of its memory.
+
+    Example:
+        >>> memory_text(4096), memory_text(None)
+        ('4 KiB of memory', 'memory not said')
+    """
+    return "memory not said" if size is None else f"{bytes_text(size)} of memory"
+
+
 def _snapshot(log: LogLike) -> Snapshot:
     if isinstance(log, Snapshot):
         return log
@@ -179,11 +212,6 @@ def _unread(snapshot: Snapshot) -> str:
 
 def _is_candidate(record: Record) -> bool:
     return record.verified and record.seconds is not None
-
-
-def _order(pair: tuple[Entry, TargetMatch]) -> tuple[int, float, int]:
-    entry, match = pair
-    return match.rank, entry.record.seconds or 0.0, entry.line
 
 
 def _unusable(compared: Sequence[tuple[Entry, TargetMatch]], wanted: str) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from loopwright.autotune.aim import Leaders
+from loopwright.autotune.front import timed
 from loopwright.autotune.log import Record, TuningLog
+from loopwright.autotune.objective import TIME, Objective
 from loopwright.autotune.replay import schedule_of
 from loopwright.autotune.result import Best, TuneResult
 from loopwright.sched.errors import ArgumentError, LoopwrightError, TuneError
@@ -31,31 +34,50 @@ def measured_at(work: Workload, at: Mapping[str, int] | None) -> Workload:
 
 
 def filed(
-    work: Workload, at: Mapping[str, int], result: TuneResult, log: TuningLog, target: Target
+    work: Workload,
+    at: Mapping[str, int],
+    result: TuneResult,
+    log: TuningLog,
+    target: Target,
+    objective: Objective = TIME,
 ) -> TuneResult:
-    """The result for the workload with symbolic sizes: the fastest schedule that serves all of them, put into the log.
+    """The result for the workload with symbolic sizes: the best schedule that serves all of them, put into the log; if it is
+    asked for, the front of such schedules.
 
-    Its record has the key of ``work``, and the numbers it was measured at.
+    Their records have the key of ``work``, and the numbers they were measured at.
     """
     known = result.workload
-    timed = [r for r in log.records(known.key, target) if r.verified and r.seconds is not None]
-    for record in sorted(timed, key=lambda r: r.seconds or 0.0):
-        try:
-            schedule = schedule_of(record, known)
-            for_all = replace(
-                record,
-                workload=work.key,
-                schedule=type(schedule)(work, schedule.directives, schedule.chosen).to_json(),
-                names=work.names,
-                args=work.to_json()["args"],
-                extra={**record.extra, "at": dict(at)},
-            )
-        except LoopwrightError:  # it has a vector, or written-out code, of the whole length of a loop
-            continue
-        if not _has(log, for_all, target):
-            log.append(for_all)
-        return replace(result, workload=work, best=Best(for_all, work))
-    return replace(result, workload=work, best=None, found=None)
+    left = timed(log.records(known.key, target))
+    found = None
+    while found is None and (best := Leaders(objective, known, left).best) is not None:
+        found = _for_all(best, known, work, at)
+        left = [record for record in left if record is not best]
+    both = [_for_all(one.record, known, work, at) for one in result.front] if objective.name == "both" else []
+    front = [record for record in both if record is not None]
+    for record in [found, *front]:
+        if record is not None and not _has(log, record, target):
+            log.append(record)
+    if found is None:
+        return replace(result, workload=work, best=None, found=None, front=[])
+    return replace(
+        result, workload=work, best=Best(found, work), front=[Best(record, work) for record in front]
+    )
+
+
+def _for_all(record: Record, known: Workload, work: Workload, at: Mapping[str, int]) -> Record | None:
+    """The record of ``known`` as one of ``work``; None if its schedule has a vector, or written-out code, of a whole loop."""
+    try:
+        schedule = schedule_of(record, known)
+        return replace(
+            record,
+            workload=work.key,
+            schedule=type(schedule)(work, schedule.directives, schedule.chosen).to_json(),
+            names=work.names,
+            args=work.to_json()["args"],
+            extra={**record.extra, "at": dict(at)},
+        )
+    except LoopwrightError:
+        return None
 
 
 def _has(log: TuningLog, record: Record, target: Target) -> bool:

@@ -86,6 +86,8 @@ class Record:
     features: dict[str, Any] | None = None
     cold: bool = False
     spread: float | None = None
+    peak_bytes: int | None = None
+    objective: str = "time"
     extra: dict[str, Any] = field(default_factory=dict)
     """Fields that this version does not know; they are written back at the end of the line."""
 
@@ -238,12 +240,14 @@ def _check_numbers(record: Record) -> None:
         if not (math.isfinite(number) and number > 0):
             raise _wrong(record, name, "a positive, finite number of seconds, or null")
         object.__setattr__(record, name, number)
-    for name in ("seed", "trial", "batch"):
+    for name in ("seed", "trial", "batch", "peak_bytes"):
         value = getattr(record, name)
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, Integral):
             raise _wrong(record, name, "a whole number, or null")
+        if name == "peak_bytes" and value < 0:
+            raise _wrong(record, name, "a number of bytes, or null")
         object.__setattr__(record, name, int(value))
     for name in ("predicted", "spread"):
         value = getattr(record, name)
@@ -260,7 +264,7 @@ def _check_numbers(record: Record) -> None:
 
 
 def _check_texts(record: Record) -> None:
-    for name in ("space", "name", "device", "time"):
+    for name in ("space", "name", "device", "time", "objective"):
         if not isinstance(getattr(record, name), str):
             raise _wrong(record, name, "text")
     for name in ("message", "code"):

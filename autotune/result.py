@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from loopwright.autotune.lookup import seconds_text
+from loopwright.autotune.lookup import memory_text, seconds_text
 from loopwright.autotune.record import Record
 from loopwright.autotune.replay import schedule_of
 from loopwright.autotune.search.base import Quality
@@ -29,6 +28,16 @@ class Best:
         """Its time on all cores."""
         assert self.record.seconds is not None
         return self.record.seconds
+
+    @property
+    def peak_bytes(self) -> int | None:
+        """The memory that a call takes beside its arguments; None if its record, an old one, does not say."""
+        return self.record.peak_bytes
+
+    @property
+    def costs(self) -> str:
+        """Its time and memory in words."""
+        return f"{seconds_text(self.seconds)} with {memory_text(self.peak_bytes)}"
 
     @cached_property
     def schedule(self) -> Schedule:
@@ -62,12 +71,17 @@ class TuneResult:
     Attributes:
         workload: what was tuned.
         log: where the records are.
-        best: the log's best for the workload and target, whichever space or run it came from.
+        best: the log's best for the workload and target, whichever space or run it came from; of a front, the fastest.
         found: this run's best; if nothing was measured now, the log's best of the same space.
         measured: trials of this run, good and failed.
         failures: cause -> how many of them failed so.
         batches: what each round of the search came to.
         seconds: how long the run took.
+        front: of the log's records for the workload and target those that no other one beats both in time and in memory, the
+            fastest first, whatever the objective was.
+        objective: what was searched for.
+        figure: what ``best`` comes to by that: seconds, bytes, the number that the user's function gave; of ``"both"`` the
+            least geometric mean of seconds and bytes on the front.
     """
 
     workload: Workload
@@ -78,6 +92,9 @@ class TuneResult:
     failures: Counter[str] = field(default_factory=Counter)
     batches: list[Batch] = field(default_factory=list)
     seconds: float = 0.0
+    front: list[Best] = field(default_factory=list)
+    objective: str = "time"
+    figure: float | None = None
 
     @property
     def rate(self) -> float:
@@ -95,7 +112,19 @@ class TuneResult:
             text += f"; {sum(self.failures.values())} failed ({counted(self.failures)})"
         if self.best is None:
             return f"{text}; no verified time yet"
-        return f"{text}; best {self.best}"
+        return f"{text}; best {self.best}{self._outcome}"
+
+    @property
+    def _outcome(self) -> str:
+        """What another objective than time has come to."""
+        if self.objective == "time" or self.best is None:
+            return ""
+        if self.objective == "both":
+            first, last = self.front[0], self.front[-1]
+            return f"; front of {len(self.front)}, from {first.costs} to {last.costs}"
+        if self.objective == "memory":
+            return f" with {memory_text(self.best.peak_bytes)}"
+        return f"; {self.objective}: {self.figure:.4g}"
 
 
 def counted(causes: Counter[str]) -> str:
@@ -106,11 +135,3 @@ def counted(causes: Counter[str]) -> str:
         '2 run-crash, 1 wrong-result'
     """
     return ", ".join(f"{count} {cause}" for cause, count in causes.most_common())
-
-
-def least(records: Sequence[Record], work: Workload) -> Best | None:
-    """The verified record with the least time on all cores, of equals that of the earliest trial."""
-    timed = [record for record in records if record.verified and record.seconds is not None]
-    if not timed:
-        return None
-    return Best(min(timed, key=lambda record: (record.seconds or 0.0, record.trial or 0)), work)

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from loopwright.autotune.contender import Contender, Race, fates_of, finalists
+from loopwright.autotune.aim import Aim
+from loopwright.autotune.contender import Contender, Race, fates_of
 from loopwright.autotune.events import Improved, Noisy, Planned, Progress, Tried
 from loopwright.autotune.interrupts import undisturbed
 from loopwright.autotune.log import Record, TuningLog, timestamp
@@ -18,8 +19,9 @@ from loopwright.autotune.measure.seat import Candidate
 from loopwright.autotune.measure.task import Outcome, Task
 from loopwright.autotune.measure.timing import Timed
 from loopwright.autotune.noise import Noise
+from loopwright.autotune.objective import TIME, Objective
 from loopwright.autotune.replay import schedule_of
-from loopwright.autotune.result import Batch, least
+from loopwright.autotune.result import Batch
 from loopwright.autotune.search.base import Quality, Search
 from loopwright.autotune.sketch.generate import DEFAULT
 from loopwright.autotune.space import Point, SearchSpace
@@ -55,6 +57,7 @@ class Session:
         others: records of other workloads, to learn from.
         validate: asked about the outputs of each candidate that may become the best.
         cold: noted in the records.
+        objective: what is searched for.
     """
 
     def __init__(
@@ -70,35 +73,33 @@ class Session:
         others: Sequence[Record] = (),
         validate: Validate | None = None,
         cold: bool = False,
+        objective: Objective = TIME,
     ) -> None:
         self.work, self.target, self.space, self.space_id = work, target, space, space_id
         self.search, self.log, self.seed, self.progress = search, log, seed, progress
         self.validate, self.cold = validate, cold
         self.measured = 0  # trials; what they came to is in the log, a long run could not keep it
-        self.found: Record | None = None  # the best of this run
         self.failures: Counter[str] = Counter()
         self.batches: list[Batch] = []
-        self.bests: list[float | None] = []  # the best time after each batch
+        self.bests: list[float | None] = []  # the objective's figure, for time the best one, after each batch
         self.stale = 0  # trials since the best fell by GAIN
         self.quality: Quality | None = None
         self._planned: list[Contender] = []
         self._planning = 0.0
-        self._screens: list[float] = []
-        self._best: Record | None = None
         self._noise = Noise()
-        self._held: float | None = None  # the best when it last fell by GAIN
-        self._fates: dict[str, Outcome] = {}
-        search.teach(lessons(work, target, others))
-        self._resume(log.records(work.key, target))
+        self._guests: list[Record] = []  # of the log, that took part in finals
+        if not objective.relative:  # others tell of times only
+            search.teach(lessons(work, target, others))
+        records = log.records(work.key, target)
+        self.aim = Aim(objective, work, target.cores, records)
+        self._held = self.aim.known.figure  # when it last fell by GAIN
+        self._fates = fates_of(records)
+        self._next_trial = len(records)
+        self._resume(records)
 
     def _resume(self, records: Sequence[Record]) -> None:
         """Learn from what the log has of this workload and target."""
-        self._fates = fates_of(records)
-        self._next_trial = len(records)
-        best = least(records, self.work)
-        self._best = best.record if best is not None else None
-        self._held = best.seconds if best is not None else None
-        known: dict[Point, Record] = {}
+        known: dict[Point, tuple[Record, Schedule]] = {}
         for record in records:
             if record.space != self.space_id or record.schedule is None:
                 continue
@@ -108,18 +109,24 @@ class Session:
                 continue
             point = self.space.point_of(schedule, record.chosen)
             if point is not None:
-                known[point] = record
+                known[point] = record, schedule
         points = list(known)
-        screens = [known[point].screen for point in points]
         shares = self.space.shares(self.space.rows(points))
-        scores = [t * s if t else None for t, s in zip(screens, shares.tolist(), strict=True)]
-        self._screens = [score for score in scores if score is not None]
-        self.search.learn(points, scores)
+        for point, share in zip(points, shares.tolist(), strict=True):
+            record, schedule = known[point]
+            score = record.screen * share if record.screen else None
+            self.aim.screen(point, schedule, score, record.peak_bytes)
+        self.search.learn(*self.aim.costs(points))
 
     @property
     def best(self) -> Record | None:
         """The best verified record of the workload and target that is known, this run's and the log's."""
-        return self._best
+        return self.aim.known.best
+
+    @property
+    def found(self) -> Record | None:
+        """The best of this run."""
+        return self.aim.found.best
 
     @property
     def label(self) -> str:
@@ -155,7 +162,7 @@ class Session:
                 until,
             )
             planning, self._planning = self._planning, 0.0
-            race = self._start_finals(task, finals, self._finalists(done))
+            race = self._start_finals(task, finals, self.aim.finalists(done))
             # The finalists are being compiled meanwhile, on another core.
             self._learn(done, planning)
             self._plan(ahead, closing)
@@ -169,9 +176,9 @@ class Session:
         return len(done)
 
     def _note_best(self, trials: int) -> None:
-        """After a batch: what the best is now, and for how many trials it has not become much better."""
-        now = self._best.seconds if self._best is not None else None
-        if now is None or (self._held is not None and now > (1 - GAIN) * self._held):
+        """After a batch: how far the run has come, and for how many trials that has not become much better."""
+        now = self.aim.known.figure
+        if now is None or (self._held is not None and self._held - now <= GAIN * abs(self._held)):
             self.stale += trials
         else:
             self.stale, self._held = 0, now
@@ -212,36 +219,29 @@ class Session:
         self._planning += time.perf_counter() - start
 
     def _cut(self) -> float | None:
-        return CUT * min(self._screens) if self._screens else None
+        least = None if self.aim.objective.relative else self.aim.least
+        return CUT * least if least is not None else None
 
     def _take(self, contender: Contender, outcome: Outcome, done: list[Contender]) -> None:
         """Note an outcome. Its record is written at once, unless finals may still add to it."""
         contender.record = self._record(contender, outcome)
         done.append(contender)
-        score = contender.score
-        if score is not None:
-            self._screens.append(score)
         self.measured += 1
         if not outcome.ok:
             self.failures[outcome.cause or "unknown"] += 1
-        best = min(self._screens, default=None)
-        if score is None or best is None or score > contender.reach * best:
+        self.aim.screen(contender.point, contender.schedule, contender.score, outcome.peak_bytes)
+        if not self.aim.hopeful(contender):
             self._write(contender)
-        self.progress(Tried(self.label, contender.record, self.measured, sum(self.failures.values()), best))
+        failed = sum(self.failures.values())
+        self.progress(Tried(self.label, contender.record, self.measured, failed, self.aim.least))
 
     def _learn(self, done: list[Contender], planning: float) -> None:
         self._next_trial += len(done)
-        failed = sum(1 for c in done if self._scores[id(c)] is None)
-        points = [c.point for c in done]
-        self.quality = self.search.learn(points, [self._scores[id(c)] for c in done])
+        failed = sum(1 for c in done if c.score is None)
+        self.quality = self.search.learn(*self.aim.costs([c.point for c in done]))
         self.batches.append(Batch(len(done), failed, planning, self.quality))
 
     # --- finals -----------------------------------------------------------------------------------------------------------
-
-    def _finalists(self, done: list[Contender]) -> list[Contender]:
-        """The few of a batch that may be the best of all, and the default schedule."""
-        self._scores = {id(c): c.score for c in done}
-        return finalists(done, min(self._screens, default=0.0))
 
     def _start_finals(self, task: Task, finals: Finals, finalists: list[Contender]) -> Race | None:
         """Have finalists compiled, and the best so far, unless it still is."""
@@ -249,7 +249,7 @@ class Session:
             return None
         best = self._best_candidate()
         finals.start(task, [*([best] if best else []), *(c.candidate for c in finalists)])
-        return Race(finalists, self._best, best)
+        return Race(finalists, self.best, best)
 
     def _finish_finals(self, task: Task, finals: Finals, race: Race) -> None:
         """Time finalists on all cores beside the best so far, and complete their records."""
@@ -307,32 +307,36 @@ class Session:
 
     def _demote(self, contender: Contender, outcome: Outcome) -> None:
         """It passed on one core and failed on all of them."""
-        self._scores[id(contender)] = None
+        self.aim.fail(contender.point)
         self.failures[outcome.cause or "unknown"] += 1
         contender.record = self._record(contender, outcome)
 
     def _promote(self, contender: Contender) -> None:
-        record = contender.record
+        """Timed on all cores, it may be what is searched for."""
+        record, known = contender.record, self.aim.known
         assert record is not None and record.seconds is not None
-        if self.found is None or self.found.seconds is None or record.seconds < self.found.seconds:
-            self.found = record
-        before = self._best.seconds if self._best is not None else None
-        if before is None or record.seconds < before:
-            self._best = record
-            self.progress(Improved(self.label, record, record.seconds, before))
+        before, figure = self.best, known.figure
+        self.aim.found.add(record)
+        if known.add(record):
+            seconds = before.seconds if before is not None else None
+            told = self.aim.objective.name, known.figure, figure
+            self.progress(Improved(self.label, record, record.seconds, seconds, *told))
 
     def _best_candidate(self) -> Candidate | None:
         """The best so far, as something to build: on this workload's own names."""
-        if self._best is None:
+        best = self.best
+        if best is None:
             return None
         try:
-            schedule = Schedule.from_json(self.work, self._best.schedule_json, self._best.names or None)
+            schedule = Schedule.from_json(self.work, best.schedule_json, best.names or None)
         except LoopwrightError:
             return None
         # Trials of this run have their own numbers; records of other runs or logs may share one of these.
-        mine = self._best is self.found
-        number = self._best.trial if mine and self._best.trial is not None else -1
-        return Candidate(number, schedule.to_json())
+        if best in self.aim.found and best.trial is not None:
+            return Candidate(best.trial, schedule.to_json())
+        if best not in self._guests:
+            self._guests.append(best)
+        return Candidate(-1 - self._guests.index(best), schedule.to_json())
 
     # --- records ------------------------------------------------------------------------------------------------------------
 
@@ -362,6 +366,8 @@ class Session:
             predicted=contender.predicted,
             features=contender.features,
             cold=self.cold,
+            peak_bytes=outcome.peak_bytes,
+            objective=self.aim.objective.name,
         )
 
     def _write(self, contender: Contender) -> None:

@@ -10,19 +10,19 @@ BELIEVED, BATCHES = 0.5, 2.0
 
 
 def expected_gain(bests: Sequence[float | None], weight: float = 1.0) -> float:
-    """Seconds that one more batch is expected to save in a run of the whole set.
+    """What one more batch is expected to save in a run of the whole set: seconds, or whatever the objective's figure is.
 
-    The best time after n batches is taken to fall as ``c (1 + a / n)``: every batch finds less than the one before. Then the
+    The best after n batches is taken to fall as ``c (1 + a / n)``: every batch finds less than the one before. Then the
     next one saves ``c a / (n (n + 1))``. What a workload has gained with each of its batches says what its ``a`` is; those that
     have ceased to gain leave their share to others. (A scheduler that follows the gradient of the whole set's time is described
     by Zheng et al., "Ansor", OSDI 2020, section 6; the law and its fit are ours.)
 
     Args:
-        bests: the best time known after each batch, in seconds; None as long as there was none.
+        bests: the best known after each batch; None as long as there was none.
         weight: how often the set runs the workload.
 
     Returns:
-        Seconds; infinity for one that has no time yet and has had fewer than two batches.
+        The saving; infinity for one that has no time yet and has had fewer than two batches.
 
     Example:
         >>> expected_gain([])
@@ -36,8 +36,8 @@ def expected_gain(bests: Sequence[float | None], weight: float = 1.0) -> float:
         return float("inf") if len(bests) < 2 else 0.0
     now, batches = known[-1], len(bests)
     gains = [
-        n * (n + 1) * (before - after) / now
+        n * (n + 1) * (before - after)
         for n, (before, after) in enumerate(pairwise(known), batches - len(known) + 1)
     ]
-    fall = (BELIEVED * BATCHES + sum(gains)) / (BATCHES + len(gains))
-    return weight * now * fall / (batches * (batches + 1))
+    fall = (BELIEVED * BATCHES * abs(now) + sum(gains)) / (BATCHES + len(gains))
+    return weight * fall / (batches * (batches + 1))

@@ -11,14 +11,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from loopwright.autotune.aim import Leaders
 from loopwright.autotune.budget import Budget, wanted_trials
 from loopwright.autotune.cost_model import CostModel, PathLike, writable
 from loopwright.autotune.events import Finished, Progress, Started, silent
+from loopwright.autotune.front import chosen, timed
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.measure.bench import Bench
 from loopwright.autotune.measure.task import Limits, Repeats
 from loopwright.autotune.numbers import filed, measured_at
-from loopwright.autotune.result import Best, TuneResult, least
+from loopwright.autotune.objective import ObjectiveLike, objective_of
+from loopwright.autotune.result import Best, TuneResult
 from loopwright.autotune.search.models import ModelLike
 from loopwright.autotune.search.strategies import Strategy, guided
 from loopwright.autotune.session import Session
@@ -54,6 +57,7 @@ def tune(
     search: str | Strategy = "anneal",
     model: ModelLike | None = None,
     save_model: PathLike | None = None,
+    objective: ObjectiveLike = "time",
     validate: Validate | None = None,
     cold: bool = False,
     repeats: Repeats | None = None,
@@ -85,6 +89,9 @@ def tune(
             learnt elsewhere; or a function of a seed that returns a model of your own
             (:class:`~loopwright.autotune.model.Model`). Only ``search="anneal"`` asks one.
         save_model: a file for what all trials of the log teach, as a :class:`~loopwright.CostModel`; it replaces an older one.
+        objective: ``"time"``; ``"memory"``: the least memory beside the arguments, among what takes at most twice as long as the
+            fastest; ``"both"``: the front of schedules that none beats in both, as ``result.front``; or a function of yours that
+            takes a :class:`~loopwright.autotune.objective.Trial` and returns a number, the less, the better.
         validate: a test of your own: a function of the inputs and the outputs, two lists of arrays, called in this process with
             what each candidate computes that may become the best. It rejects one by returning False or the reason as text, or by
             raising; the trial then fails with the cause ``rejected``.
@@ -99,8 +106,9 @@ def tune(
         A :class:`~loopwright.autotune.result.TuneResult`: ``best``, ``found``, ``measured``, ``failures``.
 
     Raises:
-        TuneError: an argument makes no sense, the target is not this machine, or no worker can start. Nothing was measured.
-            Or the log has too few trials for ``save_model``; all that was measured is in it.
+        TuneError: an argument makes no sense, the target is not this machine, or no worker can start: nothing was measured. Or
+            the log has too few trials for ``save_model``, or ``objective`` raised or returned no finite number; all that was
+            measured is in the log.
         LogError: the log cannot be written, or is none. Nothing was measured.
         KeyboardInterrupt: after Ctrl-C; what was measured is in the log.
 
@@ -112,6 +120,7 @@ def tune(
     check_workload(work)
     whole, work = work, measured_at(work, at)
     check_numbers(trials, more, minutes, seed, patience)
+    sought = objective_of(objective)
     check_hooks(progress, validate, limits, worker_command, repeats)
     parsed = runnable(target)
     searched = guided(search, model, parsed)
@@ -131,6 +140,7 @@ def tune(
             opened.records(),
             validate,
             cold,
+            sought,
         )
         have = opened.count(work.key, parsed, space_id if space_id != AUTOMATIC else None)
         wanted = wanted_trials(trials, more, minutes, have)
@@ -143,7 +153,7 @@ def tune(
                 _run(session, bench, Budget(wanted, until, began, patience))
         result = result_of(session, opened, time.monotonic() - began)
         if at is not None:
-            result = filed(whole, at, result, opened, parsed)
+            result = filed(whole, at, result, opened, parsed, sought)
         if learnt is not None:
             CostModel.fit(opened, parsed, seed).save(learnt)
     told(Finished(str(work), result))
@@ -166,20 +176,24 @@ def _run(session: Session, bench: Bench, budget: Budget) -> None:
 
 def result_of(session: Session, log: TuningLog, seconds: float) -> TuneResult:
     """The log's best and this run's, from records as they stand in the log."""
-    work, target = session.work, session.target
-    best = least(log.records(work.key, target), work)
-    found = Best(session.found, work) if session.found is not None else None
+    work, objective = session.work, session.aim.objective
+    records = log.records(work.key, session.target)
+    leaders = Leaders(objective, work, records)
+    mine = session.found
     if not session.measured:
-        found = least(log.records(work.key, target, session.space_id), work)
+        mine = Leaders(objective, work, (r for r in records if r.space == session.space_id)).best
     return TuneResult(
         workload=work,
         log=log.path,
-        best=best,
-        found=found,
+        best=Best(leaders.best, work) if leaders.best is not None else None,
+        found=Best(mine, work) if mine is not None else None,
         measured=session.measured,
         failures=session.failures,
         batches=session.batches,
         seconds=seconds,
+        front=[Best(record, work) for record in chosen(timed(records), "both")],
+        objective=objective.name,
+        figure=leaders.figure,
     )
 
 

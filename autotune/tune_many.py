@@ -13,6 +13,7 @@ from loopwright.autotune.log import TuningLog
 from loopwright.autotune.measure.bench import Bench
 from loopwright.autotune.measure.task import Limits, Repeats
 from loopwright.autotune.numbers import measured_at
+from loopwright.autotune.objective import ObjectiveLike, objective_of
 from loopwright.autotune.result import TuneResult
 from loopwright.autotune.search.models import ModelLike
 from loopwright.autotune.search.strategies import Strategy, guided
@@ -73,6 +74,7 @@ def tune_many(
     search: str | Strategy = "anneal",
     model: ModelLike | None = None,
     save_model: PathLike | None = None,
+    objective: ObjectiveLike = "time",
     validate: Validate | None = None,
     cold: bool = False,
     repeats: Repeats | None = None,
@@ -85,9 +87,11 @@ def tune_many(
         items: ``(name, workload)`` or ``(name, workload, weight)``; equal workloads are tuned once.
         trials, more: for each workload, as in :func:`loopwright.autotune.tune.tune`.
         minutes: for all of them together. Each batch goes where it is expected to save most, by what the workload weighs, how
-            long it takes and what its batches have gained so far (:func:`loopwright.autotune.share.expected_gain`).
+            long it takes and what its batches have gained so far (:func:`loopwright.autotune.share.expected_gain`). With another
+            objective, savings are of its figure: bytes, geometric means of seconds and bytes, or what your function returns.
         patience: a workload is done when so many of its trials in a row have not improved it by one per cent.
-        target, log, seed, progress, search, model, save_model, validate, cold, repeats, limits, worker_command: as in ``tune``.
+        target, log, seed, progress, search, model, save_model, objective, validate, cold, repeats, limits, worker_command: as in
+            ``tune``.
 
     Returns:
         A result for each item, in order.
@@ -104,6 +108,7 @@ def tune_many(
         if not item.weight > 0:
             raise TuneError(f"{item.name}: the weight is {item.weight!r}; a positive number is expected")
     check_numbers(trials, more, minutes, seed, patience)
+    sought = objective_of(objective)
     check_hooks(progress, validate, limits, worker_command, repeats)
     parsed = runnable(target)
     searched = guided(search, model, parsed)
@@ -131,6 +136,7 @@ def tune_many(
                 known,
                 validate,
                 cold,
+                sought,
             )
             have = opened.count(work.key, parsed)
             wanted = wanted_trials(trials, more, minutes, have)

@@ -6,11 +6,12 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from loopwright.sched.errors import DefinitionError, ScheduleError
+from loopwright.sched.errors import DefinitionError, LogError, ScheduleError
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.runtime.target import Target
 
 if TYPE_CHECKING:
+    from loopwright.autotune.front import Named
     from loopwright.autotune.log import TuningLog
     from loopwright.sched.runtime.build import Lowered
     from loopwright.sched.runtime.kernel import Kernel
@@ -27,6 +28,7 @@ def build(
     schedule: Schedule | None = None,
     log: str | os.PathLike[str] | TuningLog | None = None,
     *,
+    objective: Named = "time",
     cache: bool = True,
 ) -> Kernel:
     """Compile a workload.
@@ -36,6 +38,8 @@ def build(
         target: ``"cpu"`` is this host; or a `Target`, a dict, a target file.
         schedule: how to compute it. Without one, the best record of ``log``; without that, a default schedule.
         log: a tuning log. If it has no record for the workload and target, an `UntunedWarning` says what it has instead.
+        objective: which record of the log is best: ``"time"``, or ``"memory"``, the one that takes least memory beside its
+            arguments of those at most twice as slow as the fastest.
         cache: take the kernel from the cache of builds on disk, if it is there, and keep it there; see docs/deploy.md.
 
     Returns:
@@ -44,7 +48,7 @@ def build(
     Raises:
         ScheduleError: the schedule belongs to another workload, or still has knobs.
         TargetError: the target is unknown or not available.
-        LogError: the log cannot be read.
+        LogError: the log cannot be read; or there is no such objective, or no log to apply it to.
         BuildError: the compiler refused.
 
     Example:
@@ -58,7 +62,7 @@ def build(
     from loopwright.sched.runtime import cache as cached
 
     parsed = Target.parse(target)
-    chosen, provenance = _schedule_for(work, parsed, schedule, log)
+    chosen, provenance = _schedule_for(work, parsed, schedule, log, objective)
     compiled = cached.build if cache else plain.build_schedule
     return compiled(chosen, parsed, work=work, provenance=provenance)
 
@@ -83,17 +87,19 @@ def lower(
     target: object = "cpu",
     schedule: Schedule | None = None,
     log: str | os.PathLike[str] | TuningLog | None = None,
+    *,
+    objective: Named = "time",
 ) -> Lowered:
     """The TensorIR that `build` would compile; ``.source()`` is its text. Arguments and errors are those of `build`."""
     from loopwright.sched.runtime.build import lower_schedule
 
     parsed = Target.parse(target)
-    chosen, _ = _schedule_for(work, parsed, schedule, log)
+    chosen, _ = _schedule_for(work, parsed, schedule, log, objective)
     return lower_schedule(chosen, parsed)
 
 
 def _schedule_for(
-    work: Workload, target: Target, schedule: Schedule | None, log: Any
+    work: Workload, target: Target, schedule: Schedule | None, log: Any, objective: Named
 ) -> tuple[Schedule, Any]:
     """The schedule to build, and where it comes from."""
     _check_workload("build", work)
@@ -112,9 +118,11 @@ def _schedule_for(
     from loopwright.autotune.lookup import lookup, no_log
     from loopwright.sched.recipes.default import default_schedule
 
+    if log is None and objective != "time":
+        raise LogError(f"objective={objective!r} says which record of a log is best, and no log is given")
     if log is None:
         return default_schedule(work, target), no_log(target, name=work.name, args=work.args)
-    found = lookup(log, work.key, target, name=work.name, args=work.args)
+    found = lookup(log, work.key, target, name=work.name, args=work.args, objective=objective)
     if found.record is not None:
         from loopwright.autotune.replay import schedule_of
 

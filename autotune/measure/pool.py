@@ -105,9 +105,8 @@ class Pool:
     def _serve(self, seat: Seat, on_outcome: OnOutcome) -> None:
         for message in seat.child.receive():
             if message.get("event") == "lowered":
-                codes = message["codes"]
-                assert isinstance(codes, list)
-                seat.codes = {trial: str(code) for trial, code in codes}
+                seat.codes = {trial: str(code) for trial, code, _ in message["lowered"]}
+                seat.sizes = {trial: size for trial, _, size in message["lowered"]}
                 self._choose(seat, on_outcome)
                 continue
             outcome = note(seat, message)
@@ -150,6 +149,7 @@ class Pool:
     def _settle(self, seat: Seat, outcome: Outcome, on_outcome: OnOutcome) -> None:
         """Report an outcome, and that of those that have waited for it."""
         outcome.code = seat.codes.get(outcome.trial)
+        outcome.peak_bytes = seat.sizes.get(outcome.trial)
         if outcome.code is not None:
             self.twins.settle(seat.task, outcome.code, outcome)
         on_outcome(outcome)

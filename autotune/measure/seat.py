@@ -39,7 +39,8 @@ class Seat:
         self.phase = "start"
         self.deadline = time.monotonic() + START_SECONDS
         self.looked = 0.0
-        self.codes: dict[int, str] = {}  # what its candidates were lowered to
+        self.codes: dict[int, str] = {}  # what its candidates were lowered to, and the bytes that takes, by trial
+        self.sizes: dict[int, int] = {}
         self.failed_starts = 0
         self.known: OrderedDict[str, None] = OrderedDict()  # what the worker keeps, in the order it forgets
 
@@ -65,7 +66,7 @@ class Seat:
         """Have the worker try candidates, whose code is made together and runs one after the other."""
         self.teach(task)
         self.busy = {candidate.trial: candidate for candidate in candidates}
-        self.task, self.codes = task.key, {}
+        self.task, self.codes, self.sizes = task.key, {}, {}
         self.enter("build")
         tried = [{"trial": c.trial, "schedule": c.schedule} for c in candidates]
         self.child.send({"op": "try", "key": task.key, "candidates": tried, "cut": cut})

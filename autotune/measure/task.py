@@ -110,7 +110,7 @@ class Outcome:
 
     ``seconds`` is a time on all cores and ``screen`` one on a single core; either is None where it was not taken.
     ``verified``: its result was compared with the reference's, and agrees. ``code``: a digest of what it was lowered to;
-    candidates of the same code are measured once, and fare alike.
+    candidates of the same code are measured once, and fare alike. ``peak_bytes``: the memory that it takes.
     """
 
     trial: int
@@ -120,6 +120,7 @@ class Outcome:
     seconds: float | None = None
     verified: bool = False
     code: str | None = None
+    peak_bytes: int | None = None
     build_seconds: float = 0.0
     spent: dict[str, float] = field(default_factory=dict)
 

@@ -150,7 +150,8 @@ class Worker:
         """Ask the tuner which candidates to go on with; it knows already how others of the same code fare."""
         if not lowered:
             return {}
-        self.channel.send(event="lowered", codes=[(trial, low.code) for trial, low in lowered.items()])
+        found = [(trial, low.code, low.peak_bytes) for trial, low in lowered.items()]
+        self.channel.send(event="lowered", lowered=found)
         answer = self.channel.receive()
         if answer is None:
             raise SystemExit

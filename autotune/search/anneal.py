@@ -122,7 +122,8 @@ class AnnealSearch:
             self.model.fit(rows, scores, [len(part) for _, part in groups])
 
     def _quality(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality:
-        measured = [(p, t) for p, t in zip(points, times, strict=True) if t is not None]
+        new = ((p, t) for p, t in zip(points, times, strict=True) if p not in self.memory)
+        measured = [(p, t) for p, t in new if t is not None]
         if not measured:
             return Quality(0, None, None)
         predicted = self.model.predict(self._rows_of([p for p, _ in measured]))

@@ -39,7 +39,11 @@ class Search(Protocol):
         """Take in what other workloads say, before anything is proposed."""
 
     def learn(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality | None:
-        """Take in the times of points (None: failed), whether proposed here or found in a log."""
+        """Take in the times of points (None: failed), whether proposed here or found in a log.
+
+        With another objective than time they are costs: positive numbers, of which only the order counts. Those of points that
+        were told before are told again with every batch, since they depend on the others.
+        """
 
 
 class Memory:
@@ -50,12 +54,21 @@ class Memory:
         self.seen: set[Point] = set()
         self.points: list[Point] = []
         self.times: list[float] = []  # infinity for a failure
+        self._places: dict[Point, int] = {}
+
+    def __contains__(self, point: Point) -> bool:
+        """Whether it was measured."""
+        return point in self._places
 
     def add(self, points: Sequence[Point], times: Sequence[float | None]) -> None:
-        """Remember measurements."""
+        """Remember measurements; of a point that is told again, the last."""
         self.seen.update(points)
-        self.points.extend(points)
-        self.times.extend(float("inf") if time is None else time for time in times)
+        for point, time in zip(points, times, strict=True):
+            place = self._places.setdefault(point, len(self.points))
+            if place == len(self.points):
+                self.points.append(point)
+                self.times.append(0.0)
+            self.times[place] = float("inf") if time is None else time
 
     def best(self, count: int) -> list[Point]:
         """The fastest points, best first."""

@@ -17,6 +17,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from loopwright.autotune.front import Named
 from loopwright.sched.dtypes import numpy_dtype
 from loopwright.sched.errors import LoopwrightError
 from loopwright.sched.language.workload import Workload
@@ -37,7 +38,9 @@ class Contenders:
     def __init__(self) -> None:
         self.calls: dict[str, Call] = {}
 
-    def kernels(self, workload: dict[str, Any], target: Any, log: str | None) -> dict[str, Any]:
+    def kernels(
+        self, workload: dict[str, Any], target: Any, log: str | None, objective: Named
+    ) -> dict[str, Any]:
         """Build the default schedule and, if the log has one, the tuned one."""
         import loopwright as lw
 
@@ -49,7 +52,7 @@ class Contenders:
             return {"provenance": "no tuning log was given", "tuned": False}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a miss is said by the provenance
-            tuned = lw.build(work, target=target, log=log)
+            tuned = lw.build(work, target=target, log=log, objective=objective)
         found = bool(getattr(tuned.provenance, "tuned", False))
         if found:
             self.calls["tuned"] = _kernel_call(tuned, arrays)

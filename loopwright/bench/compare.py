@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from loopwright.autotune.front import Named
 from loopwright.autotune.record import workload_label
 from loopwright.bench.peer import BenchError, Peer
 from loopwright.sched.language.operations import operations
@@ -125,6 +126,7 @@ def compare(
     rounds: int = ROUNDS,
     burst: float = BURST_SECONDS,
     numpy: bool = True,
+    objective: Named = "time",
     report: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Comparison]:
     """Measure workloads one after another, and yield each when it is done.
@@ -140,6 +142,7 @@ def compare(
         rounds: how many times each contender has its turn.
         burst: for how many seconds, at least, in each turn.
         numpy: whether NumPy takes part. Without it nothing but the two kernels is measured, and nothing verified.
+        objective: which schedule of the log is taken: the fastest, or for ``"memory"`` the smallest that is not too slow.
         report: told what happens, for a display.
 
     Raises:
@@ -152,7 +155,7 @@ def compare(
         other = stack.enter_context(Peer(target.cores)) if numpy else None
         for item in items:
             report(f"building {item.work}")
-            comparison, turns = _prepare(item, target, log, kernels, other)
+            comparison, turns = _prepare(item, target, log, objective, kernels, other)
             if other is not None:
                 verify(item.work, turns, folder)
             comparison.rounds = in_turns(turns, rounds, burst, partial(_tell_round, report, item.work))
@@ -160,7 +163,12 @@ def compare(
 
 
 def _prepare(
-    item: Item, target: Target, log: str | Path | None, kernels: Peer, numpy: Peer | None
+    item: Item,
+    target: Target,
+    log: str | Path | None,
+    objective: Named,
+    kernels: Peer,
+    numpy: Peer | None,
 ) -> tuple[Comparison, dict[str, Peer]]:
     """Let the processes build what they are to measure; return who has what, too."""
     work = item.work
@@ -169,6 +177,7 @@ def _prepare(
         workload=work.to_json(),
         target={**target.to_json(), "l1": target.l1, "l2": target.l2, "l3": target.l3},
         log=None if log is None else str(log),
+        objective=objective,
     )
     turns = {"default": kernels}
     if found["tuned"]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from loopwright.cli.options import (
     OUT_FILE,
     log_option,
+    objective_option,
     operator_arguments,
     require_writable,
     target_option,
@@ -17,12 +19,19 @@ from loopwright.cli.options import (
 )
 from loopwright.cli.pick import pick_items
 
+if TYPE_CHECKING:
+    from loopwright.autotune.front import Named
+
 
 @click.command(short_help="Build a library for Python or C.")
 @operator_arguments(required=False)
 @workload_options
 @target_option
 @log_option("The tuning log to take the schedule from; without it, a default schedule is built.")
+@objective_option(
+    ("time", "memory"),
+    "Which schedule of the log: the fastest, or the one of least memory that takes at most twice as long.",
+)
 @click.option(
     "-o",
     "--output",
@@ -40,6 +49,7 @@ def build(
     only: tuple[str, ...],
     target: str,
     log: Path | None,
+    objective: Named,
     out: Path,
     name: str | None,
     no_threads: bool,
@@ -65,7 +75,7 @@ def build(
     require_writable(out, operator, log)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the log has no record for it is said below
-        kernels = [lw.build(item.work, target=target, log=log) for item in items]
+        kernels = [lw.build(item.work, target=target, log=log, objective=objective) for item in items]
     if for_c:
         kernels[0].export_c(out, name=name, threads=not no_threads)
         how = f"declared in {out.with_suffix('.h')}"

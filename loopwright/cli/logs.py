@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from loopwright.cli.options import OUT_FILE
+from loopwright.cli.options import OUT_FILE, objective_option
+from loopwright.cli.records import records_table
 from loopwright.cli.tables import causes_text, count, table
 
 if TYPE_CHECKING:
+    from loopwright.autotune.front import Named
     from loopwright.autotune.log_read import Problem
     from loopwright.autotune.log_tools import Row, Written
 
@@ -64,12 +66,27 @@ def check(file: Path) -> int:
 
 @log.command(short_help="Keep the best record of each workload.")
 @_FILES
-@_OUT
-def best(files: tuple[Path, ...], out: Path) -> None:
-    """Keep only the best record of each workload and target: the log to deploy, or to commit."""
+@click.option("-o", "--output", "out", type=OUT_FILE, help="The log to write; without it, they are listed.")
+@objective_option(
+    ("time", "memory", "both"),
+    "What is best: the least time; the least memory at no more than twice that time; or all records that no other one beats in "
+    "both.",
+)
+def best(files: tuple[Path, ...], out: Path | None, objective: Named) -> None:
+    """Keep only the best record of each workload and target: the log to deploy, or to commit.
+
+    \b
+      loopwright log best tuned.jsonl -o best.jsonl
+      loopwright log best tuned.jsonl --objective both
+    """
     from loopwright.autotune import log_tools
 
-    _say(log_tools.best(files, out), "are not the best of their workload")
+    if out is not None:
+        _say(log_tools.best(files, out, objective), "are not the best of their workload")
+        return
+    records, problems = log_tools.best_records(files, objective)
+    click.echo(records_table(records) if records else "no record is verified and timed on all cores")
+    _warn(problems)
 
 
 @log.command(short_help="Join logs into one.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,13 @@ def log_option(help_text: str, required: bool = False) -> Decorator:
     """The option --log."""
     return click.option(
         "--log", required=required, type=click.Path(path_type=Path), metavar="FILE", help=help_text
+    )
+
+
+def objective_option(names: Sequence[str], help_text: str) -> Decorator:
+    """The option --objective."""
+    return click.option(
+        "--objective", type=click.Choice(names), default=names[0], show_default=True, help=help_text
     )
 
 

@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from loopwright.cli.options import log_option, operator_arguments, target_option, workload_options
+from loopwright.cli.options import (
+    log_option,
+    objective_option,
+    operator_arguments,
+    target_option,
+    workload_options,
+)
+from loopwright.cli.records import records_table
 from loopwright.cli.tables import causes_text, table
 
 if TYPE_CHECKING:
+    from loopwright.autotune.front import Named
+    from loopwright.autotune.record import Record
     from loopwright.bench.compare import Comparison, Item
     from loopwright.cli.watch import Watch
     from loopwright.sched.runtime.target import Target
@@ -46,6 +55,11 @@ ROUNDS = 7
     metavar="N",
     type=click.IntRange(min=1),
     help="Stop when N trials in a row have not improved a workload by 1%.",
+)
+@objective_option(
+    ("time", "memory", "both"),
+    "What to search for: the least time; the least memory at no more than twice the least time; or all schedules that no other "
+    "one beats in both.",
 )
 @click.option("--cold", is_flag=True, help="Empty the caches before each timed call.")
 @click.option(
@@ -81,6 +95,7 @@ def tune(
     more: int | None,
     minutes: float | None,
     patience: int | None,
+    objective: Named,
     cold: bool,
     spread: float | None,
     log: Path,
@@ -124,6 +139,7 @@ def tune(
                 more=more,
                 minutes=minutes,
                 patience=patience,
+                objective=objective,
                 cold=cold,
                 repeats=None if spread is None else Repeats(spread),
                 search=search,
@@ -138,8 +154,10 @@ def tune(
         return INTERRUPTED
     click.echo(f"{watch.summary()}; the log is {log}")
     found = [item for item in items if watch.tally(item.work).best is not None]
-    click.echo(_table(items, watch, _measured(found, on, log)))
-    _show_deployment(items, operator, log)
+    click.echo(_table(items, watch, _measured(found, on, log, objective)))
+    if objective != "time":
+        click.echo(records_table(_asked_for(items, on, log, objective)))
+    _show_deployment(items, operator, log, objective)
     return 0 if found else NOTHING_FOUND
 
 
@@ -156,14 +174,27 @@ def _search(items: Sequence[Item], target: Target, watch: Watch, log: Path, **ho
         tune_many(named, target, log=log, progress=watch, **how)
 
 
-def _measured(items: Sequence[Item], target: Target, log: Path) -> dict[str, Comparison]:
-    """Default and tuned schedule side by side, by the workload's key."""
+def _asked_for(items: Sequence[Item], target: Target, log: Path, objective: Named) -> list[Record]:
+    """The records that the objective asks for, of each workload in turn."""
+    from loopwright.autotune.front import chosen, timed
+    from loopwright.autotune.log import TuningLog
+
+    records = TuningLog(log).records(None, target)
+    keys = dict.fromkeys(item.work.key for item in items)
+    return [r for key in keys for r in chosen(timed(r for r in records if r.workload == key), objective)]
+
+
+def _measured(items: Sequence[Item], target: Target, log: Path, objective: Named) -> dict[str, Comparison]:
+    """Default and tuned schedule side by side, by the workload's key; of a front, the fastest."""
     from loopwright.bench.compare import compare
     from loopwright.cli.status import status_line
 
     done: dict[str, Comparison] = {}
     with status_line(len(items)) as status:
-        for comparison in compare(items, target, log, rounds=ROUNDS, numpy=False, report=status.say):
+        taken: Named = "memory" if objective == "memory" else "time"
+        for comparison in compare(
+            items, target, log, rounds=ROUNDS, numpy=False, objective=taken, report=status.say
+        ):
             done[comparison.item.work.key] = comparison
             status.advance()
     return done
@@ -193,8 +224,9 @@ def _table(items: Sequence[Item], watch: Watch, measured: Mapping[str, Compariso
     return "\n".join([*lines, *(f"all of {text}" for text in shared)])
 
 
-def _show_deployment(items: Sequence[Item], operator: str | None, log: Path) -> None:
+def _show_deployment(items: Sequence[Item], operator: str | None, log: Path, objective: Named) -> None:
     """The line of code, and the commands, that use what was found."""
     if len(items) != 1 or operator is None:
         return
-    click.echo(f'in Python: loopwright.build({items[0].work}, log="{log}")')
+    smallest = ', objective="memory"' if objective == "memory" else ""
+    click.echo(f'in Python: loopwright.build({items[0].work}, log="{log}"{smallest})')

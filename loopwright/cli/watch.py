@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from loopwright.autotune.events import Event, Finished, Improved, Noisy, Planned, Started, Tried
-from loopwright.autotune.lookup import seconds_text
+from loopwright.autotune.lookup import bytes_text, memory_text, seconds_text
 from loopwright.cli.display import Progressing, view
 from loopwright.cli.tables import causes_text, count, duration
 
@@ -112,12 +112,13 @@ class Watch:
             self._progress.failures[cause] += 1
 
     def _improve(self, event: Improved, tally: Tally) -> None:
-        tally.best = self._progress.best = event.seconds
+        joins = event.objective == "both" and tally.best is not None  # which does not make it the fastest
+        tally.best = min(tally.best or 0.0, event.seconds) if joins else event.seconds
+        self._progress.best = tally.best
         if self._workloads == 1:
-            was = f", was {seconds_text(event.before)}" if event.before is not None else ""
             when = duration(self._progress.elapsed)
             number = f"trial {event.record.trial}" if event.record.trial is not None else "a trial"
-            self._view.say(f"{when:>9}  {number} takes {seconds_text(event.seconds)}{was}")
+            self._view.say(f"{when:>9}  {number} {_news(event)}")
 
     def _warn(self, event: Noisy) -> None:
         """Say once that the machine is busy; how often it is, is of no use to anybody."""
@@ -143,3 +144,14 @@ class Watch:
         if self._workloads == 1:
             return ""
         return f"{list(self._tallies).index(workload) + 1}/{self._workloads} {workload}"
+
+
+def _news(event: Improved) -> str:
+    """What is new about a trial that is the best now, or joins the front."""
+    takes = seconds_text(event.seconds)
+    if event.objective == "both":
+        return f"joins the front: {takes} with {memory_text(event.record.peak_bytes)}"
+    if event.objective == "memory":
+        was = f", was {bytes_text(round(event.figure_before))}" if event.figure_before is not None else ""
+        return f"takes {takes} with {memory_text(event.record.peak_bytes)}{was}"
+    return f"takes {takes}" + (f", was {seconds_text(event.before)}" if event.before is not None else "")

@@ -26,7 +26,6 @@ from loopwright.sched.language.expr import (
     Size,
     Unary,
 )
-from loopwright.sched.language.extents import larger
 from loopwright.sched.language.extern import Extern
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.language.polynomial import exact
@@ -198,11 +197,10 @@ class _Emitter:
                     otherwise = None if s.otherwise is None else self.statement(s.otherwise)
                     return IfThenElse(cond, self.statement(s.then), otherwise)
             case stmt.Alloc():
-                dims = tuple(larger(size, 1) for size in s.buffer.dims)
-                roomy = replace(s.buffer, dims=dims)
-                made = self.declare(roomy, VECTOR_ALIGNMENT)
+                buffer = s.buffer.roomy
+                made = self.declare(buffer, VECTOR_ALIGNMENT)
                 self.buffers[id(s.buffer)] = made
-                return AllocBuffer(made, annotations=home(roomy))
+                return AllocBuffer(made, annotations=home(buffer))
             case stmt.Fetch():
                 assert isinstance(s.element.tensor, stmt.Buffer)
                 buffer, place = self.element(s.element.tensor, s.element.indices)

@@ -7,10 +7,10 @@ The nest printer, the cost model's features and the TensorIR emitter all read th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from loopwright.sched.language.expr import Axis, Expr, Extent, Load, Size
-from loopwright.sched.language.extents import product, surely, times
+from loopwright.sched.language.extents import larger, product, surely, times
 from loopwright.sched.language.stage import Tensor
 
 # Indices are 32-bit: flat offsets of a larger buffer would wrap.
@@ -52,6 +52,11 @@ class Buffer(Tensor):
         """The number of elements, those between rows included."""
         total = product(self.dims)
         return total if surely(total, 0) or not self.strides else times(self.strides[0], self.dims[0])
+
+    @property
+    def roomy(self) -> Buffer:
+        """The same with room for one element at least, as it is made where it is empty."""
+        return replace(self, dims=tuple(larger(size, 1) for size in self.dims))
 
 
 class Stmt:

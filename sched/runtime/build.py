@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.lowering.loopnest import build as build_program
 from loopwright.sched.lowering.partition import partitioned
+from loopwright.sched.lowering.peak import peak_bytes
 from loopwright.sched.lowering.stmt import Program, calls_of
 from loopwright.sched.runtime.kernel import Kernel, compile_function, compile_quickly
 from loopwright.sched.runtime.limits import limits_of, shape_of
@@ -44,6 +45,16 @@ class Lowered:
         from tvm_ffi import structural_hash
 
         return f"{structural_hash(self.func) & (1 << 64) - 1:016x}"
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most memory, in bytes, that a call takes at one time beside its arguments; see
+        :func:`loopwright.sched.lowering.peak.peak_bytes` for what counts.
+
+        Raises:
+            ExpressionTypeError: the workload's sizes are symbolic; ask its ``at(...)`` with numbers.
+        """
+        return peak_bytes(self.program, self.target.cores)
 
     def source(self) -> str:
         """The TensorIR as TVMScript text."""

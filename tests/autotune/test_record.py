@@ -42,7 +42,7 @@ def test_a_line_round_trips(data: st.DataObject, ok: bool) -> None:
             **draw(OBJECTS),
             "kind": "cpu",
             "cores": None,
-            "features cold spread": draw(st.lists(st.text(), max_size=3)),
+            "features": draw(st.lists(st.text(), max_size=3)),
         },
         status="ok" if ok else "error",
         cause=None if ok else "compile-error",
@@ -75,7 +75,7 @@ def test_fields_stand_in_the_documented_order() -> None:
     documented = (
         "v workload target status cause message seconds screen verified space chosen schedule names name args device "
         "versions time seed trial code batch predicted "
-        "features cold spread"
+        "features cold spread peak_bytes objective"
     )
     line = make(extra={"note": "by hand"}).to_line()
     assert list(json.loads(line)) == [*documented.split(), "note"]
@@ -98,6 +98,9 @@ def test_numpy_scalars_become_plain_numbers() -> None:
     ("change", "word"),
     [
         ({"v": 0}, "'v'"),
+        ({"peak_bytes": -1}, "'peak_bytes'"),
+        ({"peak_bytes": 1.5}, "'peak_bytes'"),
+        ({"objective": None}, "'objective'"),
         ({"v": "1"}, "'v'"),
         ({"workload": "abc"}, "'workload'"),
         ({"workload": KEY.upper()}, "'workload'"),

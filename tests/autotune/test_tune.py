@@ -11,9 +11,11 @@ import pytest
 
 import loopwright as lw
 from loopwright import ops
-from loopwright.autotune.contender import Contender, finalists
+from loopwright.autotune.aim import Aim
+from loopwright.autotune.contender import Contender
 from loopwright.autotune.events import Event, Finished, Improved, Planned, Started, Tried
 from loopwright.autotune.log import LogError, TuningLog
+from loopwright.autotune.objective import TIME
 from loopwright.autotune.result import TuneResult
 from loopwright.autotune.space import Point
 from loopwright.autotune.tune import tune
@@ -79,15 +81,18 @@ def test_the_default_schedule_is_timed_on_all_cores(run: Run) -> None:
 
 def test_who_takes_part_in_finals() -> None:
     """The few best that are near the best; the default schedule as well, unless it is far behind."""
+    aim = Aim(TIME, work(), 2, [])
 
     def contender(screen: float, default: bool = False) -> Contender:
         record = make(screen=screen, seconds=None)
-        return Contender(Point(0, ()), work().schedule(), "", 1.0, default=default, record=record)
+        point, schedule = Point(0, (round(1000 * screen),)), work().schedule()
+        aim.screen(point, schedule, screen, None)
+        return Contender(point, schedule, "", 1.0, default=default, record=record)
 
     near, slow = [contender(1.0 + n / 100) for n in range(6)], contender(2.0)
     standard, hopeless = contender(3.0, default=True), contender(30.0, default=True)
-    assert finalists([slow, standard, *reversed(near)], 1.0) == [*near[:4], standard]
-    assert finalists([hopeless, slow], 1.0) == []
+    assert aim.finalists([slow, standard, *reversed(near)]) == [*near[:4], standard]
+    assert aim.finalists([hopeless, slow]) == []
 
 
 def test_events_tell_the_story(run: Run) -> None:
