@@ -39,7 +39,9 @@ class Seat:
         self.phase = "start"
         self.deadline = time.monotonic() + START_SECONDS
         self.looked = 0.0
-        self.codes: dict[int, str] = {}  # what its candidates were lowered to, and the bytes that takes, by trial
+        self.codes: dict[
+            int, str
+        ] = {}  # what its candidates were lowered to, and the bytes that takes, by trial
         self.sizes: dict[int, int] = {}
         self.failed_starts = 0
         self.known: OrderedDict[str, None] = OrderedDict()  # what the worker keeps, in the order it forgets
