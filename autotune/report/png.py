@@ -65,14 +65,18 @@ def drawn(chart: Chart, of: str = "") -> Any:
     """The chart as a matplotlib figure; ``of`` says what it is about."""
     from matplotlib.figure import Figure
 
+    rows = len(chart.rows) if isinstance(chart, Bars) else 0
+    figure = Figure((WIDTH, 1.1 + 0.45 * rows) if rows else (WIDTH, HEIGHT), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1)
+    axes = figure.add_subplot()
     if isinstance(chart, Bars):
-        figure = Figure((WIDTH, 1.2 + 0.42 * len(chart.rows)), layout="constrained")
-        _draw_bars(chart, figure.add_subplot())
+        _draw_bars(chart, axes)
     else:
-        figure = Figure((WIDTH, HEIGHT), layout="constrained")
-        _draw_plot(chart, figure.add_subplot())
+        _draw_plot(chart, axes)
     title = f"{chart.heading}\n{_shortened(of)}" if of else chart.heading
-    figure.axes[0].set_title(title, loc="left", fontsize=10)
+    figure.suptitle(title, x=0.02, ha="left", fontsize=10)
+    if axes.get_legend_handles_labels()[0]:
+        figure.legend(loc="outside lower left", fontsize=8, frameon=False, ncols=2)
     return figure
 
 
@@ -103,8 +107,6 @@ def _draw_plot(plot: Plot, axes: Any) -> None:
     axes.set_ylabel(plot.y.label, fontsize=9)
     for series in plot.series:
         _draw_series(series, axes)
-    if any(series.words for series in plot.series):
-        axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(0.0, -0.14), ncols=2)
 
 
 def _draw_series(series: Series, axes: Any) -> None:
@@ -158,28 +160,26 @@ def _draw_series(series: Series, axes: Any) -> None:
 def _write_along(name: str, points: Sequence[Point], axes: Any) -> None:
     """A name above a line: at the beginning of one that climbs, at the end of a level one."""
     (x, y), (end, top) = points[0], points[-1]
-    style = {"fontsize": 7.5, "color": LIGHT["soft"], "va": "bottom", "rotation_mode": "anchor"}
+    style = {"fontsize": 7.5, "color": LIGHT["soft"], "textcoords": "offset points", "va": "bottom"}
     if y == top:
-        axes.text(end, y, name, ha="right", **style)
+        axes.annotate(name, (end, y), xytext=(0, 2), ha="right", **style)
         return
     (left, low), (right, high) = axes.transData.transform([(x, y), (end, top)])
-    axes.text(x, y, f"  {name}", ha="left", rotation=degrees(atan2(high - low, right - left)), **style)
+    angle = degrees(atan2(high - low, right - left))
+    axes.annotate(name, (x, y), xytext=(6, 10), rotation=angle, rotation_mode="anchor", **style)
 
 
 def _draw_bars(bars: Bars, axes: Any) -> None:
     for name in ("top", "right", "bottom"):
         axes.spines[name].set_visible(False)
-    width = 0.8 / max(len(row) for _, row in bars.rows)
+    axes.spines["left"].set_color(LIGHT["soft"])
+    names = dict(bars.legend)
+    width = 0.35
     for at, (_, row) in enumerate(bars.rows):
         for n, bar in enumerate(row):
-            middle = at - 0.4 + width * (n + 0.5)
-            axes.barh(middle, bar.part, 0.9 * width, color=LIGHT[bar.kind])
+            middle = at + width * (n - (len(row) - 1) / 2)
+            axes.barh(middle, bar.part, 0.9 * width, color=LIGHT[bar.kind], label=names.pop(bar.kind, None))
             axes.text(bar.part + 0.01, middle, bar.text, va="center", fontsize=8, color=LIGHT["soft"])
-    axes.set(xlim=(0, 1.1), xticks=[], ylim=(len(bars.rows) - 0.5, -0.5))
+    axes.set(xlim=(0, 1.1), xticks=[], ylim=(len(bars.rows) - 0.4, -0.6))
     axes.set_yticks(range(len(bars.rows)), [_shortened(name) for name, _ in bars.rows], fontsize=8)
     axes.tick_params(left=False)
-    if bars.legend:
-        handles = [axes.barh(-9, 0, color=LIGHT[kind], label=words) for kind, words in bars.legend]
-        axes.legend(
-            handles=handles, fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(0.0, 0.0), ncols=2
-        )
