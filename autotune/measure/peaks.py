@@ -23,6 +23,7 @@ from loopwright.sched.runtime.build import build_schedule
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
 
+DTYPES = ("float32", "float64")
 # So long each figure is measured for; the best of the calls counts.
 SECONDS = 0.25
 # Products that a core computes in a call, and their length: operands of 24 KiB, a call of about a millisecond.
@@ -57,7 +58,7 @@ def measure_peaks(target: Target) -> Roofs:
     """
     sizes = {"L1": target.l1 * target.cores, "L2": target.l2 * target.cores, "L3": target.l3}
     return Roofs(
-        flops={dtype: arithmetic(target, dtype) for dtype in ("float32", "float64")},
+        flops={dtype: arithmetic(target, dtype) for dtype in DTYPES},
         bandwidth={level: bandwidth(target, sizes.get(level)) for level in LEVELS},
         capacity=sizes,
         source="measured on this machine by kernels of Loopwright's own",

@@ -19,6 +19,8 @@ from loopwright.sched.errors import LogError
 DOTS_PER_INCH = 160
 WIDTH, HEIGHT = 6.4, 4.2  # in inches
 LONGEST_NAME = 60
+PLAIN = {"text.parse_math": False}
+"""A dollar sign in a name is one."""
 
 
 def save_all(found: Contents, folder: Path) -> list[Path]:
@@ -31,11 +33,12 @@ def save_all(found: Contents, folder: Path) -> list[Path]:
         ModuleNotFoundError: matplotlib is not installed.
         LogError: the folder cannot be written.
     """
-    import matplotlib.figure  # noqa: F401  # before the folder is made
+    from matplotlib import style
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return [_save(tuned, chart, folder) for tuned, chart in found.charts()]
+        with style.context(["default", PLAIN]):
+            return [_save(tuned, chart, folder) for tuned, chart in found.charts()]
     except OSError as error:
         raise LogError(f"{error.filename or folder} cannot be written: {error.strerror}") from None
 

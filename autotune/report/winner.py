@@ -46,7 +46,8 @@ def _note(best: Trial, record: Record) -> str:
     """Which trial it is, by the number that the log has for it."""
     number = best.number if record.trial is None else record.trial
     where = "the automatic space" if record.space == "auto" else f"the space {record.space[:12]}"
-    return f"trial {number} of {where}, {seconds_text(record.seconds or 0.0)}"
+    text = f"trial {number} of {where}, {seconds_text(record.seconds or 0.0)}"
+    return text if record.spread is None else f"{text}, its best samples within {record.spread:.1%}"
 
 
 def _directives(schedule: Any) -> str:

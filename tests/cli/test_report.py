@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 from loopwright import ops
+from loopwright.autotune.measure import kept_peaks
+from loopwright.autotune.measure.hosts import device_name
 from loopwright.autotune.record import Record
 from loopwright.autotune.report.chart import Bars, Plot
 from loopwright.autotune.report.charts import charts_of
@@ -29,6 +31,7 @@ from loopwright.autotune.roofline import Roofs
 from loopwright.cli import main
 from loopwright.sched.errors import LogError
 from loopwright.sched.language.workload import Workload
+from loopwright.sched.runtime.target import Target
 
 WORK = ops.matmul(M=64, N=48, K=32)
 SCHEDULE = WORK.schedule().split("C.i", ("io", "ii"), 8).parallel("C.io")
@@ -50,6 +53,7 @@ def record(trial: int, **other: Any) -> Record:
         "trial": trial,
         "predicted": trial / 10,
         "batch": trial // 10,
+        "spread": 0.0031,
     }
     return Record(**{**values, **other})
 
@@ -129,7 +133,9 @@ def test_it_shows_progress_failures_predictions_and_the_winner(log: Path) -> Non
         assert words in html
     assert "Predicted and measured" in html
     assert "Rank correlation 1.00" in html
-    assert "trial 19 of the automatic space, 50 us" in html  # the winner, by the number in its record
+    assert (
+        "trial 19 of the automatic space, 50 us, its best samples within 0.3%" in html
+    )  # the winner, by the number in its record
     assert "parallel" in html
     assert "stopped &amp; ended" in html
 
@@ -243,7 +249,7 @@ def test_time_belongs_to_the_workload_it_was_spent_on() -> None:
 def two_workloads(path: Path) -> Path:
     """The default schedule (the first trial, without knobs) takes 4 ms and then 1 ms; of another, three fail."""
     records = [record(0, seconds=4e-3), record(1, chosen={"tile": 8}, seconds=1e-3)]
-    other = {"workload": "1" * 64, "name": "other", "args": {"N": 4}}
+    other = {"workload": "1" * 64, "name": "other", "args": {"N": r"$\frac$" * 20}}
     records += [failure(2, "run-crash", "SIGSEGV", **other), failure(3, "wrong-result", **other)]
     path.write_bytes(b"".join(r.to_line() for r in records))
     return path
@@ -283,7 +289,8 @@ def test_the_whole_log_has_charts_of_its_own(tmp_path: Path) -> None:
     (name, bars), other = shares.rows
     assert name.startswith("matmul(M=64") and name.endswith(", gain 4.00")
     assert [bar.text for bar in bars] == ["50%", "33%"]
-    assert (other[0], [bar.text for bar in other[1]]) == ("other(N=4)", ["50%", "67%"])
+    assert other[0].startswith("other(N=")
+    assert [bar.text for bar in other[1]] == ["50%", "67%"]
 
 
 def test_a_default_that_was_timed_on_one_core_only_is_said_to_be(tmp_path: Path) -> None:
@@ -298,7 +305,7 @@ def test_a_default_that_was_timed_on_one_core_only_is_said_to_be(tmp_path: Path)
 def test_a_log_of_before_batches_were_noted(tmp_path: Path) -> None:
     """Its lines lack the newer fields."""
     path = tmp_path / "old.jsonl"
-    newer = ("code", "batch", "predicted", "features", "cold")
+    newer = ("code", "batch", "predicted", "features", "cold", "spread")
     lines = [json.loads(record(n).to_line()) for n in range(12)]
     path.write_text(
         "".join(json.dumps({k: v for k, v in line.items() if k not in newer}) + "\n" for line in lines)
@@ -395,6 +402,31 @@ def test_limits_as_given(log: Path, tmp_path: Path) -> None:
     assert "memory 20 GB/s" in html
     assert "Limits: --peak-gflops and --bandwidth-gbs as given." in html
     assert "matmul(M=64, N=48, K=32)</a>" in html  # the other arguments are as usual
+
+
+def test_limits_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[tuple[Target, bool]] = []
+
+    def peaks(target: Target, again: bool) -> Roofs:
+        asked.append((target, again))
+        return Roofs({"float32": 1e11}, {"memory": 1e10}, {"L1": 1}, "measured here")
+
+    monkeypatch.setattr(kept_peaks, "peaks", peaks)
+    log, out = tmp_path / "log.jsonl", tmp_path / "x.html"
+    one = {"kind": "cpu", "mcpu": "some", "cores": 1, "features": []}
+    log.write_bytes(record(0, target=one, device=device_name()).to_line())
+    said = {"": "measured here", "--measure": "measured here", "--no-measure": "they were not to be measured"}
+    for option, words in said.items():
+        assert main(["report", str(log), "-o", str(out), *option.split()]) == 0
+        assert words in out.read_text()
+    assert asked == [(Target.from_json(one), False), (Target.from_json(one), True)]
+    assert main(["report", str(log), "-o", str(out), "--peak-gflops", "70"]) == 0
+    assert "--peak-gflops as given; the rest measured here" in out.read_text()
+    log.write_bytes(record(0, target={**one, "cores": 4096}, device=device_name()).to_line())
+    assert main(["report", str(log), "-o", str(out), "--measure"]) == 2
+    assert "--measure: the log is of" in capsys.readouterr().err
 
 
 def test_pictures_without_matplotlib(log: Path, tmp_path: Path) -> None:
