@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,12 +87,12 @@ def contents(
     labels, shared = short_labels(
         [(first.name, _said(first.args, usual(first))) for first in (history.first for history in found)]
     )
-    roofs = _limits(found, limits)
+    known: dict[tuple[str, str], Roofs | str] = {}  # the limits of each machine, asked for once
     tuned = tuple(
-        _tuned(number, label, history, find, roofs[_machine(history.first)])
+        _tuned(number, label, history, find, limits, known)
         for number, (label, history) in enumerate(zip(labels, found, strict=True), 1)
     )
-    reasons = dict.fromkeys(limit for limit in roofs.values() if isinstance(limit, str))
+    reasons = dict.fromkeys(limit for limit in known.values() if isinstance(limit, str))
     return Contents(Path(log), records, tuned, tuple(shared), len(snapshot.problems), tuple(reasons))
 
 
@@ -101,19 +101,26 @@ def _said(args: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in args.items() if name not in usual or usual[name] != value}
 
 
-def _limits(found: Sequence[History], limits: FindRoofs) -> dict[tuple[str, str], Roofs | str]:
-    """The limits of each machine, asked for once."""
-    firsts = {_machine(history.first): history.first for history in found}
-    return {machine: limits(record) for machine, record in firsts.items()}
-
-
-def _machine(record: Record) -> tuple[str, str]:
-    return record.device, str(sorted(record.target.items()))
-
-
-def _tuned(number: int, label: str, history: History, find: FindWorkload, limits: Roofs | str) -> Tuned:
-    work = find(history.first)
-    if work is None or work.key != history.first.workload:
+def _tuned(
+    number: int,
+    label: str,
+    history: History,
+    find: FindWorkload,
+    limits: FindRoofs,
+    known: dict[tuple[str, str], Roofs | str],
+) -> Tuned:
+    first = history.first
+    work = find(first)
+    if work is None or work.key != first.workload:
         return Tuned(number, label, history)
-    roofs = limits if isinstance(limits, Roofs) else None
-    return Tuned(number, label, history, work, demand_of(work), roofs)
+    demand = demand_of(work)
+    machine = machine_of(first)
+    if demand is not None and machine not in known:
+        known[machine] = limits(first)
+    roofs = known.get(machine)
+    return Tuned(number, label, history, work, demand, roofs if isinstance(roofs, Roofs) else None)
+
+
+def machine_of(record: Record) -> tuple[str, str]:
+    """The device and the target that a record was measured on: what tells machines apart."""
+    return record.device, str(sorted(record.target.items()))

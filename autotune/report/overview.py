@@ -38,10 +38,14 @@ def _gains(tuned: Sequence[Tuned]) -> Iterator[Plot]:
     if not steps:
         return
     last = _last(tuned)
-    yield _gain_plot("trials", trial_axis(last.place), steps, last, lambda trial: float(trial.place))
+    others = sum(1 for t in tuned if t.best and not t.default)
+    remark = (
+        f"Of {others}, beginning with the first verified time: the default's is not known." if others else ""
+    )
+    yield _gain_plot("trials", trial_axis(last.place), steps, last, lambda trial: float(trial.place), remark)
     if last.clock > 0:
         axis, scale = time_axis(last.clock)
-        yield _gain_plot("time", axis, steps, last, lambda trial: trial.clock * scale)
+        yield _gain_plot("time", axis, steps, last, lambda trial: trial.clock * scale, remark)
 
 
 def _last(tuned: Sequence[Tuned]) -> Trial:
@@ -67,6 +71,7 @@ def _gain_plot(
     steps: Sequence[tuple[Trial, float]],
     last: Trial,
     place: Callable[[Trial], float],
+    remark: str,
 ) -> Plot:
     points = tuple((place(trial), gain) for trial, gain in steps)
     ends = Axis(axis.label, range=(0.0, place(last)))
@@ -77,6 +82,7 @@ def _gain_plot(
         Axis("default time / best time, geometric mean", range=(1.0, max(1.05, points[-1][1]))),
         (Series("best", "steps", ((0.0, 1.0), *points)),),
         f"from 1 to {points[-1][1]:.2f} in {last.place} trials",
+        remark,
     )
 
 

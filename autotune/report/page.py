@@ -191,7 +191,9 @@ def _figure(chart: Chart) -> dict[str, Any]:
         plain: dict[str, Any] = {"svg": _markup(svg(chart)), "rows": (), "wide": False}
     else:
         legend = [(_markup(f'<i class="swatch {kind}"></i>'), words) for kind, words in chart.legend]
-        plain = {"svg": "", "rows": chart.rows, "wide": chart.wide}
+        words = dict(chart.legend)
+        rows = [(name, [(bar, words.get(bar.kind, "")) for bar in bars]) for name, bars in chart.rows]
+        plain = {"svg": "", "rows": rows, "wide": chart.wide}
     return {"heading": chart.heading, "legend": legend, "remark": chart.remark, **plain}
 
 

@@ -67,10 +67,11 @@ def _prefix(tuned: Tuned | None) -> str:
 def drawn(chart: Chart, of: str = "") -> Any:
     """The chart as a matplotlib figure; ``of`` says what it is about."""
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     rows = len(chart.rows) if isinstance(chart, Bars) else 0
-    figure = Figure((WIDTH, 1.1 + 0.45 * rows) if rows else (WIDTH, HEIGHT), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1)
+    size = (WIDTH, 1.1 + 0.45 * rows) if rows else (WIDTH, HEIGHT)
+    figure = Figure(size, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1))
     axes = figure.add_subplot()
     if isinstance(chart, Bars):
         _draw_bars(chart, axes)

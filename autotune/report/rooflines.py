@@ -15,14 +15,15 @@ MOST_NUMBERS = 20
 
 def rooflines(tuned: Sequence[Tuned]) -> list[Plot]:
     """A chart for each machine whose limits are known, with every kernel that computes anything."""
-    groups: dict[str, list[Tuned]] = {}
+    groups: dict[tuple[str, str], list[Tuned]] = {}
     for one in tuned:
-        if one.roofs is not None and one.rate is not None:
-            groups.setdefault(one.history.target, []).append(one)
-    return [_roofline(n, target, members) for n, (target, members) in enumerate(groups.items())]
+        if one.roofs is not None and one.rate is not None and one.demand is not None and one.demand.bytes:
+            first = one.history.first
+            groups.setdefault((first.device, one.history.target), []).append(one)
+    return [_roofline(nth, members) for nth, members in enumerate(groups.values())]
 
 
-def _roofline(nth: int, target: str, tuned: Sequence[Tuned]) -> Plot:
+def _roofline(nth: int, tuned: Sequence[Tuned]) -> Plot:
     roofs = tuned[0].roofs
     assert roofs is not None
     best = [(t, _place(t, t.best)) for t in tuned]
@@ -44,7 +45,7 @@ def _roofline(nth: int, target: str, tuned: Sequence[Tuned]) -> Plot:
     ]
     return Plot(
         "roofline" if not nth else f"roofline-{nth + 1}",
-        f"Roofline of {target}",
+        f"Roofline of {tuned[0].history.target}",
         Axis("operations for each byte of inputs and outputs", log=True, range=(left, right)),
         Axis("GFLOP/s, all cores", log=True, range=(bottom, top)),
         tuple(s for s in series if s.points),
@@ -54,12 +55,12 @@ def _roofline(nth: int, target: str, tuned: Sequence[Tuned]) -> Plot:
 
 
 def _remark(roofs: Roofs, numbered: bool) -> str:
-    text = f"Limits: {roofs.source}." + (" Numbers are those of the table." if numbered else "")
-    return (
-        text
-        if roofs.capacity
-        else f"{text} Kernels whose data fit a cache may go beyond the limit of memory."
-    )
+    text = f"Limits: {roofs.source}."
+    if numbered:
+        text += " Numbers are those of the table."
+    if not roofs.capacity:
+        text += " Kernels whose data fit a cache may go beyond the limit of memory."
+    return text
 
 
 def _place(tuned: Tuned, seconds: float | None) -> Point:

@@ -53,20 +53,17 @@ class Limits:
 
     def of(self, record: Record) -> Roofs | str:
         """The limits of the machine that a record was measured on, or why they are not known."""
-        given = {
-            "--peak-gflops": self.gflops,
-            "--bandwidth-gbs": self.gbs,
-        }
+        given = {"--peak-gflops": self.gflops, "--bandwidth-gbs": self.gbs}
         options = [name for name, value in given.items() if value]
-        if options:
-            self._one_machine(record, options[0])
-        found = self._measured(record)
         if not options:
-            return found
-        return self._with_given(found, options)
+            return self._measured(record)
+        self._one_machine(record, options[0])
+        return self._with_given(self._measured(record), options)
 
     def _one_machine(self, record: Record, option: str) -> None:
-        machine = record.device, str(sorted(record.target.items()))
+        from loopwright.autotune.report.contents import machine_of
+
+        machine = machine_of(record)
         if self._machine not in (None, machine):
             raise click.UsageError(
                 f"the log is of several machines or targets, and {option} is the limit of one"
@@ -99,7 +96,9 @@ class Limits:
         try:
             target = replace(Target.from_json(record.target), caches=here.caches)
         except TargetError:
-            return f"{record.target.get('kind')} is no target that can be measured"
+            return f"the log's target is not one that this version knows ({record.target['kind']})"
+        if target.kind != here.kind:
+            return f"{target.kind} devices are not measured; --peak-gflops and --bandwidth-gbs give them"
         if record.device != device_name() or target.missing_on(here) or target.cores > here.cores:
             named = record.device or "a machine it does not name"
             reason = f"the log is of {named}, and this is {device_name()}"
