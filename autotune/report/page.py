@@ -136,7 +136,7 @@ def _row(tuned: Tuned, several: bool) -> dict[str, Any]:
         ("best", _time(tuned.best)),
         ("gain", _gain(tuned)),
         ("GFLOP/s", f"{tuned.rate / 1e9:.3g}" if tuned.rate else NONE),
-        ("of roof", f"{100 * tuned.share_of_roof:.2g}%" if tuned.share_of_roof else NONE),
+        ("of roof", _percent(tuned.share_of_roof)),
         ("trials", str(len(history.trials))),
         ("failed", str(sum(history.failures.values()))),
         ("tuning", _duration(history.seconds) if history.seconds else NONE),
@@ -150,6 +150,12 @@ def _gain(tuned: Tuned) -> str:
     if tuned.gain:
         return f"{tuned.gain:.2f}"
     return f"{tuned.gain_on_one_core:.2f}*" if tuned.gain_on_one_core else NONE
+
+
+def _percent(share: float | None) -> str:
+    if not share:
+        return NONE
+    return f"{100 * share:.0f}%" if share >= 0.1 else f"{100 * share:.2g}%"
 
 
 def _time(seconds: float | None) -> str:
