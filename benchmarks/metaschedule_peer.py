@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -110,10 +111,11 @@ def tune(name: str, trials: int, seed: int, cores: int, folder: Path) -> None:
 
     target = tvm.target.Target({"kind": "llvm", "mcpu": host().mcpu, "num-cores": cores})
     module = tvm.IRModule({"main": te.create_prim_func(DEFINITIONS[name]())})
-    start = time.perf_counter()
-    database = tune_tir(module, target, str(folder / "work"), trials, seed=seed)
-    schedule = compile_tir(database, module, target)
-    seconds = time.perf_counter() - start
+    with tempfile.TemporaryDirectory(dir=folder) as empty:  # it would go on from what is there
+        start = time.perf_counter()
+        database = tune_tir(module, target, empty, trials, seed=seed)
+        schedule = compile_tir(database, module, target)
+        seconds = time.perf_counter() - start
     if schedule is None:
         raise SystemExit("MetaSchedule found no kernel that runs")
     tvm.compile(schedule.mod, target=target).export_library(str(folder / LIBRARY))

@@ -19,8 +19,8 @@ AGREEING = 3
 # Screening: at least so many samples and so long; at most so long, or so many samples.
 MIN_SAMPLES, MAX_SAMPLES = 3, 20
 SCREEN_SECONDS, LONGEST_SCREEN = 2e-3, 6e-3
-# A race: rounds at least, rounds at most, and after how many the slower runners drop out.
-MIN_ROUNDS, MAX_ROUNDS, DROP_ROUNDS = 5, 10_000, 3
+# A race: rounds at least, and after how many the slower runners drop out.
+MIN_ROUNDS, DROP_ROUNDS = 5, 3
 
 Call = Callable[..., Any]
 Flush = Callable[[], None]
@@ -156,19 +156,16 @@ def race(
     stopwatch = Stopwatch(args, flush, repeats.sample_seconds, clock)
     numbers = [stopwatch.calls(min(stopwatch.sample(f, 1), stopwatch.sample(f, 1))) for f in functions]
     runners = [Least() for _ in functions]
-    start, rounds = clock(), 0
     running = list(range(len(functions)))
-    while rounds < MAX_ROUNDS:
-        spent = (clock() - start) / len(functions)
-        known = all(runners[nth].timed.spread <= repeats.spread for nth in running)
-        if rounds >= MIN_ROUNDS and (
-            spent >= repeats.most_seconds or (known and spent >= repeats.least_seconds)
-        ):
-            break
+    start, rounds = clock(), 0
+    while True:
         for nth in running:
             runners[nth].add(stopwatch.sample(functions[nth], numbers[nth]))
         rounds += 1
         if rounds >= DROP_ROUNDS:
             limit = reach * min(runner.timed.seconds for runner in runners)
             running = [nth for nth in running if runners[nth].timed.seconds <= limit]
-    return [runner.timed for runner in runners]
+        spent = (clock() - start) / len(functions)
+        known = all(runners[nth].timed.spread <= repeats.spread for nth in running)
+        if rounds >= MIN_ROUNDS and spent >= (repeats.least_seconds if known else repeats.most_seconds):
+            return [runner.timed for runner in runners]
