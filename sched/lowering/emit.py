@@ -71,11 +71,13 @@ def emit(program: stmt.Program, fused: bool) -> PrimFunc:
     Raises:
         BuildError: a buffer has more elements than indices can tell apart.
     """
-    return _Emitter(fused).program(program)
+    return Emitter(fused).program(program)
 
 
-class _Emitter:
-    def __init__(self, fused: bool) -> None:
+class Emitter:
+    """Writes one program down."""
+
+    def __init__(self, fused: bool, scope: str = "") -> None:
         self.buffers: dict[int, Any] = {}
         self.values: dict[int, Any] = {}
         self.ranges = Ranges()
@@ -87,7 +89,7 @@ class _Emitter:
         # Of the expression at work: the nodes that occur several times, and what those computed so far are.
         self.repeated: set[int] = set()
         self.known: dict[int, Any] = {}
-        self.scratch = Scratch(fused)
+        self.scratch = Scratch(fused, scope)
         self.streaming = False
 
     def program(self, program: stmt.Program) -> PrimFunc:

@@ -25,14 +25,16 @@ class Scratch:
 
     Attributes:
         fused: whether the CPU multiplies and adds in one rounding.
+        scope: the memory that their variables lie in, where it is not TVM's default.
         before: those statements.
         lane: the variable of the vector loop that it stands in.
         lanes: the length of that loop; 1 outside.
         whole: whether all lanes of the vector go through the statement.
     """
 
-    def __init__(self, fused: bool) -> None:
+    def __init__(self, fused: bool, scope: str = "") -> None:
         self.fused = fused
+        self.scope = scope
         self.before: list[Any] = []
         self.lane: Any = tirx.const(0, "int32")
         self.lanes: Any = 1
@@ -103,6 +105,8 @@ class Scratch:
         return tirx.EQ(reduce(tirx.bitwise_or, answers), tirx.const(0, integer))
 
     def _place(self, dtype: str) -> Any:
-        place = tirx.decl_buffer((self.lanes,), dtype, "held", data_alignment=VECTOR_ALIGNMENT)
+        place = tirx.decl_buffer(
+            (self.lanes,), dtype, "held", data_alignment=VECTOR_ALIGNMENT, scope=self.scope
+        )
         self.before.append(AllocBuffer(place))
         return place

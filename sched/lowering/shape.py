@@ -6,14 +6,18 @@ from collections.abc import Sequence
 
 from loopwright.sched.language.expr import Const, Expr, Load
 from loopwright.sched.lowering.affine import ZERO
+from loopwright.sched.lowering.device.builder import DeviceBuilder
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.loopnest import Builder, build
 from loopwright.sched.lowering.stmt import Program
 from loopwright.sched.scheduling.nest import Nests
+from loopwright.sched.scheduling.threads import is_bound
 
 
 def shape_of(nests: Nests) -> Program:
     """The statement tree of scheduled nests, its values and places left out; an intrinsic is matched against them."""
+    if is_bound(nests):
+        return _DeviceShape(nests).program("shape")
     if any(nest.tensor is not None for nest in nests.stages.values()):
         return build(nests)
     return _Shape(nests, 32, 16).program("shape")
@@ -27,3 +31,8 @@ class _Shape(Builder):
         buffer = self.storage[frame.nest.name].buffers[part]
         assert buffer is not None
         return Load(buffer, (ZERO,) * len(buffer.dims), buffer.dtype)
+
+
+class _DeviceShape(DeviceBuilder):
+    value = _Shape.value
+    element = _Shape.element

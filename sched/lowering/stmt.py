@@ -186,6 +186,35 @@ class Bind(Stmt):
 
 
 @dataclass(frozen=True, eq=False)
+class Launch(Stmt):
+    """One kernel of a GPU: ``body`` is done by every thread of the grid.
+
+    Attributes:
+        stage: the stage at root that it computes, with what is placed inside.
+        axes: for each axis of the grid and of a block that has more than one index, a variable that runs over it.
+        shared: the buffers that the threads of a block have in common.
+    """
+
+    stage: str
+    body: Stmt
+    axes: Mapping[str, Axis] = field(default_factory=dict)
+    shared: tuple[Buffer, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Collective(Stmt):
+    """The threads of a block fill the shared buffer of ``stage`` together, whatever each of them is at otherwise."""
+
+    stage: str
+    body: Stmt
+
+
+@dataclass(frozen=True, eq=False)
+class Barrier(Stmt):
+    """No thread of a block goes on before all have come here; what they stored in shared buffers is then seen by all."""
+
+
+@dataclass(frozen=True, eq=False)
 class Seq(Stmt):
     """Statements in order."""
 
@@ -238,7 +267,7 @@ def walk_statements(stmt: Stmt) -> Iterator[Stmt]:
     """All statements of a tree, parents first."""
     yield stmt
     match stmt:
-        case For() | Let():
+        case For() | Let() | Launch() | Collective():
             yield from walk_statements(stmt.body)
         case Microkernel():
             yield from walk_statements(stmt.meaning)
@@ -249,3 +278,15 @@ def walk_statements(stmt: Stmt) -> Iterator[Stmt]:
             yield from walk_statements(stmt.then)
             if stmt.otherwise is not None:
                 yield from walk_statements(stmt.otherwise)
+
+
+def expressions(stmt: Stmt) -> tuple[Expr, ...]:
+    """The expressions that a statement itself computes, without those of the statements inside it."""
+    match stmt:
+        case Store():
+            return (*stmt.indices, stmt.value)
+        case If():
+            return (stmt.cond,)
+        case Let() | Bind():
+            return (stmt.value,)
+    return ()

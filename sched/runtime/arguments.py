@@ -304,6 +304,11 @@ class Loan:
         tensor = _DLTensor(address, 1, 0, view.ndim, code, bits, 1, shape, None, 0)
         self._managed = _DLManagedTensor(tensor, None, None)
 
+    @property
+    def array(self) -> Array:
+        """The array that is lent."""
+        return self._view
+
     def __dlpack__(self, **_: Any) -> Any:
         return _new_capsule(ctypes.addressof(self._managed), b"dltensor", None)
 

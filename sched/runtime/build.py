@@ -11,6 +11,7 @@ from loopwright.sched.lowering.loopnest import build as build_program
 from loopwright.sched.lowering.partition import partitioned
 from loopwright.sched.lowering.peak import peak_bytes
 from loopwright.sched.lowering.stmt import Program, calls_of
+from loopwright.sched.runtime.device.target import DeviceTarget
 from loopwright.sched.runtime.kernel import Kernel, compile_function, compile_quickly
 from loopwright.sched.runtime.limits import limits_of, shape_of
 from loopwright.sched.runtime.signature import Param, Signature
@@ -75,6 +76,10 @@ def program_of(schedule: Schedule, target: Target, divided: bool = True) -> Prog
         raise ScheduleError(
             f"the schedule still has knobs ({names}): choose values with .fill(...), or tune it"
         )
+    if isinstance(target, DeviceTarget):
+        from loopwright.sched.runtime.device.build import device_program
+
+        return device_program(schedule, target)
     for nests in schedule.nests.versions():
         check_target(nests, target)
     program = build_program(schedule.nests, schedule.work.name, target.vector_bytes, target.registers)
@@ -93,6 +98,10 @@ def lower_schedule(schedule: Schedule, target: Target) -> Lowered:
     """The TensorIR of a filled schedule."""
     from loopwright.sched.lowering.emit import emit
 
+    if isinstance(target, DeviceTarget):
+        from loopwright.sched.runtime.device.build import lower_for_device
+
+        return lower_for_device(schedule, target)
     program = program_of(schedule, target)
     return Lowered(program, emit(program, target.fused), target, schedule)
 
@@ -132,7 +141,14 @@ def compile_lowered(
         BuildError: TVM or LLVM refused, or a C function is missing.
     """
     signature = _checked(lowered, work)
-    kernel = compile_function(lowered.func, signature, lowered.target, checks=checks, provenance=provenance)
+    if isinstance(lowered.target, DeviceTarget):
+        from loopwright.sched.runtime.device.build import compile_for_device
+
+        kernel: Kernel = compile_for_device(lowered, signature, provenance)
+    else:
+        kernel = compile_function(
+            lowered.func, signature, lowered.target, checks=checks, provenance=provenance
+        )
     kernel.schedule = lowered.schedule
     return kernel
 

@@ -13,9 +13,9 @@ from typing import Any
 from loopwright.sched.errors import TargetError
 from loopwright.sched.runtime import hardware
 
-KINDS = ("cpu",)
-# Named in the design and refused with a word of their own.
-LATER_KINDS = ("opencl", "cuda")
+# Kernels for GPUs; of the last three there is source, which is not run here.
+DEVICE_KINDS = ("opencl", "cuda", "metal", "webgpu")
+KINDS = ("cpu", *DEVICE_KINDS)
 _KEYS = ("kind", "mcpu", "cores", "features", "l1", "l2", "l3")
 # A schedule says what is unrolled. Left to itself, LLVM writes out whole loops of vector stores, and then takes seconds
 # over the one block that makes; these are the costs up to which it may. A schedule also says what is vectorized: LLVM 22's own
@@ -66,12 +66,13 @@ class Target:
         if isinstance(spec, Mapping):
             return cls._from_dict(spec, "target")
         if isinstance(spec, str):
-            if spec in KINDS:
+            if spec == "cpu":
                 return host()
-            if spec in LATER_KINDS:
-                raise TargetError(_not_available(spec))
+            if spec in DEVICE_KINDS:
+                return cls._from_dict({"kind": spec}, "target")
             raise TargetError(
-                f"unknown target {spec!r}; known: 'cpu' (this host), a dict, or a path to a .toml file"
+                f"unknown target {spec!r}; known: 'cpu' (this host), {', '.join(map(repr, DEVICE_KINDS))}, a dict, or a path "
+                "to a .toml file"
             )
         if hasattr(spec, "kind") and hasattr(spec, "attrs"):  # TVM's own class, without importing it
             return cls._from_dict({"kind": str(spec.kind.name), **_plain_attrs(spec)}, "target")
@@ -81,10 +82,12 @@ class Target:
     def _from_dict(cls, value: Mapping[Any, Any], where: str) -> Target:
         spec = {_TVM_KEYS.get(str(k), str(k)): v for k, v in value.items() if k not in _TVM_IGNORED}
         kind = "cpu" if spec.get("kind", "cpu") == "llvm" else spec.get("kind", "cpu")
-        if kind in LATER_KINDS:
-            raise TargetError(_not_available(str(kind)))
+        if kind in DEVICE_KINDS:
+            from loopwright.sched.runtime.device.target import device_target
+
+            return device_target(value, where)
         if kind not in KINDS:
-            raise TargetError(f"{where}: unknown kind {kind!r}; known: cpu")
+            raise TargetError(f"{where}: unknown kind {kind!r}; known: {', '.join(KINDS)}")
         unknown = sorted(set(spec) - set(_KEYS))
         if unknown:
             raise TargetError(f"{where}: unknown key {unknown[0]!r}; known: {', '.join(_KEYS)}")
@@ -144,6 +147,10 @@ class Target:
         Raises:
             TargetError: the value is no target.
         """
+        if value.get("kind") in DEVICE_KINDS:
+            from loopwright.sched.runtime.device.target import DeviceTarget
+
+            return DeviceTarget.from_json(value)
         try:
             features = tuple(sorted(str(f) for f in value.get("features") or ()))
             target = cls(str(value["kind"]), str(value["mcpu"]), int(value["cores"]), features)
@@ -278,10 +285,6 @@ def _positive(value: object, key: str, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise TargetError(f"{where}: {key} must be a whole number above 0, got {value!r}")
     return value
-
-
-def _not_available(kind: str) -> str:
-    return f"target {kind!r} is not available in this version; kernels are built for 'cpu'"
 
 
 def _plain_attrs(target: Any) -> dict[str, Any]:

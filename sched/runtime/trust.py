@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from loopwright.sched import dtypes
-from loopwright.sched.errors import BuildError, TargetError
+from loopwright.sched.errors import BuildError, ScheduleError, TargetError
 from loopwright.sched.intrinsics.registry import Intrinsic, find
 from loopwright.sched.language.expr import Axis, Expr, Load, rewrite
 from loopwright.sched.language.stage import Input, Stage
@@ -19,6 +19,7 @@ from loopwright.sched.language.workload import Workload
 from loopwright.sched.runtime.target import Target, host
 from loopwright.sched.scheduling.address import shown
 from loopwright.sched.scheduling.nest import Nests
+from loopwright.sched.scheduling.threads import bound_axes
 
 ROUNDS = 3
 SEEDS = 4
@@ -26,12 +27,18 @@ _TRUSTED: set[Intrinsic] = set()
 
 
 def check_target(nests: Nests, target: Target) -> None:
-    """Refuse intrinsics that the target does not have.
+    """Refuse loops that are bound to the axes of a GPU, and intrinsics that the target does not have.
 
     Raises:
+        ScheduleError: a loop is bound.
         TargetError: a feature is missing.
     """
     for nest in nests.stages.values():
+        for axis, loop in bound_axes(nest).items():
+            raise ScheduleError(
+                f"{nest.name}.{shown(loop)} is bound to {axis}, which a GPU has and target {target.kind!r} has not;\n"
+                "build for 'opencl', or use parallel"
+            )
         if nest.tensor is not None:
             intrinsic = find(nest.tensor[1], f"tensorize {nest.name}.{shown(nest.tensor[0])}")
             missing = sorted(set(intrinsic.features) - set(target.features))

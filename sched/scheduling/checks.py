@@ -16,6 +16,7 @@ from loopwright.sched.language.extents import ceil_divided, times
 from loopwright.sched.scheduling.address import no_loop, shown
 from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, Split, StageNest, plain_loops
 from loopwright.sched.scheduling.placement import inlined_size, readers
+from loopwright.sched.scheduling.threads import BOUND
 
 TAILS = ("auto", "guard", "peel", "pad", "shift_inward")
 SCOPES = ("global", "local", "shared")
@@ -130,6 +131,7 @@ def check_serial(where: str, nest: StageNest, loop: Loop) -> None:
 PAST = {
     "vectorize": "vectorized", "parallel": "parallel", "unroll": "unrolled", "tensorize": "tensorized", "pipeline": "pipelined",
     "serial": "serial",
+    **{axis: f"bound to {axis}" for axis in BOUND},
 }  # fmt: skip
 
 

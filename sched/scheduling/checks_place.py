@@ -12,6 +12,7 @@ from loopwright.sched.scheduling.checks import PAST
 from loopwright.sched.scheduling.checks_ahead import check_ahead
 from loopwright.sched.scheduling.checks_storage import check_storage
 from loopwright.sched.scheduling.checks_streams import check_streams
+from loopwright.sched.scheduling.checks_threads import check_threads
 from loopwright.sched.scheduling.nest import Nests, StageNest
 from loopwright.sched.scheduling.placement import (
     Step,
@@ -36,6 +37,7 @@ def check_places(where: str, nests: Nests) -> None:
     """All the rules of this file."""
     placed = [nest for nest in nests.stages.values() if nest.place.kind in ("at", "after")]
     check_streams(where, nests)
+    check_threads(where, nests)
     if not placed:
         check_storage(where, nests)
         check_ahead(where, nests)

@@ -7,6 +7,7 @@ from loopwright.sched.scheduling.address import shown
 from loopwright.sched.scheduling.checks import PAST
 from loopwright.sched.scheduling.nest import Loop, Nests, StageNest
 from loopwright.sched.scheduling.order import commutes, conflict, settled, written_order
+from loopwright.sched.scheduling.threads import BOUND
 
 AS_ITS_BASE = "and writes into the buffer of its definition; name that one"
 
@@ -34,7 +35,7 @@ def check_update_kinds(where: str, nest: StageNest) -> None:
         return
     outside: list[str] = []
     for loop in (loop for loop in nest.loops if loop.reduce):
-        side_by_side = loop.kind in ("vectorize", "parallel")
+        side_by_side = loop.kind in ("vectorize", "parallel", *BOUND)
         why = conflict(nest.stage, settled(nest, outside)) if side_by_side else None
         if why is not None:
             own = [f"{nest.name}.{shown(other.name)}" for other in nest.loops if not other.reduce]

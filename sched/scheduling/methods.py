@@ -98,6 +98,15 @@ class DirectiveMethods:
         """Write the body of ``loop`` out for each iteration; with ``factor``, for so many at a time, as ``C.i.u``."""
         return self._add("unroll", loop=loop, factor=factor, when=when)
 
+    def bind(self, loop: Text, axis: Text, when: bool | Knob = True) -> Schedule:
+        """Give each iteration of ``loop`` to a block or a thread of a GPU: ``bind("C.i", "blockIdx.x")``.
+
+        Args:
+            loop: a spatial loop outside the reduction loops of its stage.
+            axis: ``"blockIdx.x"``, ``"threadIdx.x"``, likewise ``.y`` and ``.z``, or ``"vthread"``. See docs/gpu.md.
+        """
+        return self._add("bind", loop=loop, axis=axis, when=when)
+
     def compute_at(self, stage: Text, at: Text) -> Schedule:
         """Compute ``stage`` inside loop ``at`` of a stage that reads it, over the region needed there."""
         return self._add("compute_at", stage=stage, at=at)

@@ -15,7 +15,10 @@ from loopwright.sched.language.stage import Input, Stage, Tensor, origin
 from loopwright.sched.language.workload import Workload, producers
 
 Tail = Literal["auto", "guard", "peel", "pad", "shift_inward"]
-Kind = Literal["serial", "parallel", "vectorize", "unroll", "tensorize", "pipeline"]
+Kind = Literal[
+    "serial", "parallel", "vectorize", "unroll", "tensorize", "pipeline",
+    "blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z", "vthread", "threads",
+]  # fmt: skip
 Scope = Literal["global", "local", "shared"]
 
 

@@ -26,6 +26,7 @@ from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, Split, StageNest
 from loopwright.sched.scheduling.openings import open_factors
 from loopwright.sched.scheduling.placement import copies_of, elementwise_map, in_turn, read_outside
 from loopwright.sched.scheduling.roots import root_order
+from loopwright.sched.scheduling.threads import ALL_THREADS, BOUND
 from loopwright.sched.scheduling.windows import kept_in
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ _WORD = {
     "unroll": "unroll",
     "pipeline": "for",
     "tensorize": "tensorize",
+    ALL_THREADS: ALL_THREADS,
+    **{axis: axis for axis in BOUND},
 }
 _VALUES = re.compile(r"\{[^}]*\}")
 _UPDATE = {"sum": "+=", "prod": "*=", "any": "|=", "all": "&="}
@@ -70,9 +73,10 @@ class _Printer:
     """Walks the nests; ``regions`` holds the box that is computed of a stage inside another's loops."""
 
     def __init__(self, nests: Nests, factors: Mapping[tuple[str, str], Knob | Derived]) -> None:
+        from loopwright.sched.lowering.device.nests import as_threads_run
         from loopwright.sched.lowering.shape import shape_of
 
-        self.nests = nests
+        self.nests = as_threads_run(nests)
         self.factors = factors
         self.regions: dict[str, tuple[Extent, ...]] = {}
         self.known_lengths: dict[str, dict[str, Extent]] = {}

@@ -15,6 +15,7 @@ from loopwright.sched.scheduling.methods import DirectiveMethods
 from loopwright.sched.scheduling.nest import Nests
 from loopwright.sched.scheduling.placement import vectors_innermost
 from loopwright.sched.scheduling.space import EXACT, distinct, leaves, legal, witness
+from loopwright.sched.scheduling.threads import is_bound
 
 if TYPE_CHECKING:
     from loopwright.sched.language.workload import Workload
@@ -251,9 +252,10 @@ class Schedule(DirectiveMethods):
 
     # --- seeing ----------------------------------------------------------------------------------------------------
 
-    def explain(self, target: object = "cpu") -> Explanation:
+    def explain(self, target: object = None) -> Explanation:
         """What the schedule does on ``target``: bytes touched, loads, reuse and intensity per loop, buffers, registers.
 
+        The target is this CPU if none is given, an OpenCL device where loops are bound.
         ``print(schedule.explain())`` shows tables; the numbers are attributes of what is returned.
 
         Errors:
@@ -263,7 +265,8 @@ class Schedule(DirectiveMethods):
         from loopwright.sched.runtime.target import Target
         from loopwright.sched.views.explain import explain
 
-        return explain(self, Target.parse(target))
+        usual = "opencl" if is_bound(self.nests) else "cpu"
+        return explain(self, Target.parse(usual if target is None else target))
 
     def draw(self) -> Drawing:
         """The loop nest as a drawing: notebooks show it, ``.save("nest.svg")`` writes it."""

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loopwright.sched import dtypes
+from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.extents import known, known_shape
 from loopwright.sched.lowering.stmt import Buffer
 from loopwright.sched.recipes.typical import at_numbers, typical
 from loopwright.sched.views.text import count_text, size_text, table
-from loopwright.sched.views.work_done import Access, Buffers, LoopWork, Work, work_of
+from loopwright.sched.views.work_done import Access, Buffers, LoopWork, Work, blocks_of, work_of
 
 if TYPE_CHECKING:
     from loopwright.sched.runtime.target import Target
@@ -49,7 +50,10 @@ class LoopFacts:
 
 @dataclass(frozen=True)
 class BufferFacts:
-    """One array or buffer: where it lives, its size, and the elements loaded and stored in one run."""
+    """One array or buffer: where it lives, its size, and the elements loaded and stored in one run.
+
+    ``loads_per_block``: of a copy in shared memory, how many elements a block of threads loads into it.
+    """
 
     name: str
     dtype: str
@@ -58,6 +62,7 @@ class BufferFacts:
     bytes: int
     loads: int
     stores: int
+    loads_per_block: int = 0
 
     @property
     def reuse(self) -> float:
@@ -94,6 +99,19 @@ class Explanation:
     loops: tuple[LoopFacts, ...]
     buffers: tuple[BufferFacts, ...]
     stages: tuple[StageFacts, ...]
+
+    def buffer(self, name: str) -> BufferFacts:
+        """The array or buffer of a name.
+
+        Errors:
+            ScheduleError: there is none.
+        """
+        for facts in self.buffers:
+            if facts.name == name:
+                return facts
+        raise ScheduleError(
+            f"there is no buffer {name!r}; there are {', '.join(b.name for b in self.buffers)}"
+        )
 
     def __str__(self) -> str:
         ratio = f", {self.operations / self.bytes:.3g} for each byte" if self.bytes else ""
@@ -156,13 +174,18 @@ def explain(schedule: Schedule, target: Target) -> Explanation:
     Errors:
         ScheduleError: the schedule still has knobs.
     """
+    from loopwright.sched.lowering.device.builder import build_bound
     from loopwright.sched.runtime.build import program_of
+    from loopwright.sched.runtime.device.target import DeviceTarget
 
     if schedule.work.sizes:
         schedule = at_numbers(schedule, typical(schedule.work))
     program = program_of(schedule, target, divided=False)
+    if isinstance(target, DeviceTarget):
+        program = build_bound(schedule.nests)
     made = Buffers()
     whole = work_of(program.body, made)
+    blocks = blocks_of(program.body)
     arrays = [*program.inputs, *program.outputs]
     loops = [_loop_facts(w, target) for w in whole.loops if w.statement.part == ""]
     return Explanation(
@@ -170,7 +193,7 @@ def explain(schedule: Schedule, target: Target) -> Explanation:
         whole.operations,
         sum(map(_bytes, arrays)),
         tuple(loops),
-        tuple(_buffer_facts(b, whole, b in arrays) for b in (*arrays, *made.made)),
+        tuple(_buffer_facts(b, whole, b in arrays, blocks.get(b, 1)) for b in (*arrays, *made.made)),
         tuple(_stage_facts(name, whole, made.made, target) for name in _computed(schedule)),
     )
 
@@ -211,12 +234,13 @@ def _cache(size: int, target: Target) -> str:
     return "memory"
 
 
-def _buffer_facts(buffer: Buffer, whole: Work, given: bool) -> BufferFacts:
+def _buffer_facts(buffer: Buffer, whole: Work, given: bool, blocks: int) -> BufferFacts:
     mine = [access for access in whole.accesses if access.buffer is buffer]
     place = "the caller's" if given else "registers or stack" if buffer.scope == "local" else buffer.scope
     loads, stores = _times(mine, stored=False), _times(mine, stored=True)
+    own = stores // blocks if buffer.scope == "shared" else 0
     return BufferFacts(
-        buffer.name, buffer.dtype, known_shape(buffer.shape), place, _bytes(buffer), loads, stores
+        buffer.name, buffer.dtype, known_shape(buffer.shape), place, _bytes(buffer), loads, stores, own
     )
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 KINDS = ("parallel", "vectorize", "unroll", "for", "buffer")
+# Blocks and threads of a GPU run side by side, as the iterations of a parallel loop do.
+SIDE_BY_SIDE = ("blockIdx", "threadIdx", "threads", "vthread")
 
 
 @dataclass
@@ -20,6 +22,8 @@ class Line:
     def kind(self) -> str:
         """The word the line begins with (a loop's kind, ``buffer``), or ``statement``."""
         first = self.text.split(" ", 1)[0]
+        if first.startswith(SIDE_BY_SIDE):
+            return "parallel"
         return first if first in KINDS else "statement"
 
     def walk(self) -> Iterator[Line]:

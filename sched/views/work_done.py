@@ -25,19 +25,36 @@ from loopwright.sched.language.expr import (
 from loopwright.sched.language.extents import known, known_shape
 from loopwright.sched.lowering.affine import number
 from loopwright.sched.lowering.bounds import Span, read_box
-from loopwright.sched.lowering.stmt import Alloc, Bind, Buffer, For, If, Let, Microkernel, Seq, Stmt, Store
+from loopwright.sched.lowering.stmt import (
+    Alloc,
+    Bind,
+    Buffer,
+    Collective,
+    For,
+    If,
+    Launch,
+    Let,
+    Microkernel,
+    Seq,
+    Stmt,
+    Store,
+    walk_statements,
+)
+from loopwright.sched.scheduling.threads import ALL_THREADS, BLOCKS, THREADS
 
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "and", "or")
 
 
 @dataclass(frozen=True)
 class Access:
-    """One load or store in the code, executed ``times`` times while the loops ``inside`` run."""
+    """One load or store in the code, executed ``times`` times while the loops ``inside`` run; ``together``: by the threads of a
+    block, once for all of them."""
 
     load: Load
     stored: bool
     times: int = 1
     inside: tuple[Axis, ...] = ()
+    together: bool = False
 
     @property
     def buffer(self) -> Buffer:
@@ -114,6 +131,11 @@ def work_of(stmt: Stmt, buffers: Buffers | None = None) -> Work:
             return replace(inner, accesses=moved)
         case Microkernel():
             return work_of(stmt.meaning, buffers)
+        case Launch():
+            return work_of(stmt.body, buffers)
+        case Collective():
+            inner = work_of(stmt.body, buffers)
+            return replace(inner, accesses=tuple(replace(a, together=True) for a in inner.accesses))
         case Alloc():
             if buffers is not None:
                 buffers.made.append(stmt.buffer)
@@ -125,6 +147,18 @@ def work_of(stmt: Stmt, buffers: Buffers | None = None) -> Work:
     return Work()
 
 
+def blocks_of(stmt: Stmt) -> dict[Buffer, int]:
+    """For each buffer that is made in a kernel, how many blocks of threads make one."""
+    found: dict[Buffer, int] = {}
+    for launch in (part for part in walk_statements(stmt) if isinstance(part, Launch)):
+        inside = list(walk_statements(launch.body))
+        grid = {
+            part.kind: known(part.extent) for part in inside if isinstance(part, For) and part.kind in BLOCKS
+        }
+        found |= {part.buffer: prod(grid.values()) for part in inside if isinstance(part, Alloc)}
+    return found
+
+
 def _steady(parts: Iterable[Stmt]) -> Iterator[Stmt]:
     """The parts of a sequence without the tail of a loop that has a main part there."""
     main = {p.label for p in parts if isinstance(p, For) and p.part != "tail"}
@@ -134,7 +168,11 @@ def _steady(parts: Iterable[Stmt]) -> Iterator[Stmt]:
 def _loop_work(loop: For, block: Work) -> Work:
     runs = known(loop.extent)
     inner = tuple(replace(w, depth=w.depth + 1, times=w.times * runs) for w in block.loops)
-    accesses = tuple(replace(a, times=a.times * runs, inside=(*a.inside, loop.var)) for a in block.accesses)
+    threads = loop.kind in (*THREADS, ALL_THREADS)
+    accesses = tuple(
+        replace(a, times=a.times * (1 if threads and a.together else runs), inside=(*a.inside, loop.var))
+        for a in block.accesses
+    )
     return Work(accesses, block.operations * runs, (LoopWork(loop, block), *inner))
 
 

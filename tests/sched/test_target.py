@@ -102,10 +102,13 @@ def test_target_files(tmp_path: Path) -> None:
 
 REFUSED: list[tuple[Any, str]] = [
     ("gpu", "unknown target 'gpu'; known: 'cpu'"),
-    ("opencl", "'opencl' is not available in this version"),
-    ("cuda", "'cuda' is not available in this version"),
-    ({"kind": "cuda"}, "'cuda' is not available in this version"),
     ({"kind": "fpga"}, "unknown kind 'fpga'; known: cpu"),
+    ({"kind": "cuda", "arch": "gfx90a"}, "arch 'gfx90a' is no architecture of NVIDIA's"),
+    ({"kind": "cuda", "arch": 90}, "arch must be a name, got 90"),
+    ({"kind": "cuda", "warp": 32}, "unknown key 'warp'; known: kind, device"),
+    ({"kind": "opencl", "threads": 0}, "threads must be a whole number above 0, got 0"),
+    ({"kind": "metal", "block": 256}, "block takes the most threads of each axis"),
+    ({"kind": "webgpu", "shared": "16K"}, "shared must be a whole number above 0, got '16K'"),
     ({"mcpu": "znver33"}, "LLVM knows no CPU 'znver33'; nearest names: znver3"),
     ({"cpu": "znver3"}, "unknown key 'cpu'; known: kind, mcpu"),
     ({"cores": 0}, "cores must be a whole number above 0, got 0"),

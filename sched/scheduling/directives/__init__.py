@@ -12,6 +12,7 @@ from loopwright.sched.errors import ScheduleError
 from loopwright.sched.scheduling.checks_extern import check_read_whole, check_stays_whole
 from loopwright.sched.scheduling.checks_tails import check_shifts
 from loopwright.sched.scheduling.directives.ahead import double_buffer, pipeline, prefetch
+from loopwright.sched.scheduling.directives.binding import bind
 from loopwright.sched.scheduling.directives.caching import cache_read, cache_write, clone
 from loopwright.sched.scheduling.directives.kinds import parallel, unroll, vectorize
 from loopwright.sched.scheduling.directives.layouts import transform_layout
@@ -36,7 +37,7 @@ DIRECTIVES: dict[str, Callable[..., Nests]] = {
     function.__name__: function
     for function in (
         split, tile, fuse, reorder,
-        vectorize, parallel, unroll,
+        vectorize, parallel, unroll, bind,
         compute_at, reverse_compute_at, compute_inline, compute_root,
         cache_read, cache_write, clone,
         transform_layout, set_scope, storage_align, pad, store_at, store_root,
@@ -52,7 +53,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     kind: {p.name: p.default for p in list(inspect.signature(function).parameters.values())[1:]}
     for kind, function in DIRECTIVES.items()
 }
-_SWITCHED = ("vectorize", "parallel", "unroll", "stream")
+_SWITCHED = ("vectorize", "parallel", "unroll", "bind", "stream")
 
 
 @dataclass(frozen=True)

@@ -36,10 +36,10 @@ def vectorize(nests: Nests, loop: str, width: int | None = None) -> Nests:
     checks.check_one_vector_loop(where, nest)
     if width is None:
         checks.check_lanes(where, nest, old)
-        changed = _with_kind(nest, old.name, "vectorize")
+        changed = with_kind(nest, old.name, "vectorize")
     else:
         nests, changed = _in_groups(where, nests, nest, old, "width", width, LANES)
-        changed = _with_kind(changed, shown(old.name) + LANES, "vectorize")
+        changed = with_kind(changed, shown(old.name) + LANES, "vectorize")
     checks.check_parallel_nesting(where, changed)
     check_update_kinds(where, changed)
     result = nests.with_stage(changed)
@@ -100,7 +100,7 @@ def parallel(nests: Nests, loop: str, grain: int | None = None) -> Nests:
     if grain is not None:
         nests, changed = _in_groups(where, nests, nest, old, "grain", grain, GRAIN)
         name = shown(old.name) + OUTER
-    changed = _with_kind(changed, name, "parallel")
+    changed = with_kind(changed, name, "parallel")
     checks.check_parallel_nesting(where, changed)
     check_update_kinds(where, changed)
     result = nests.with_stage(changed)
@@ -138,11 +138,12 @@ def unroll(nests: Nests, loop: str, factor: int | None = None) -> Nests:
     if factor is not None:
         nests, changed = _in_groups(where, nests, nest, old, "factor", factor, COPIES)
         name = shown(old.name) + COPIES
-    changed = _with_kind(changed, name, "unroll")
+    changed = with_kind(changed, name, "unroll")
     checks.check_copies(where, changed)
     return nests.with_stage(changed)
 
 
-def _with_kind(nest: StageNest, name: str, kind: Any) -> StageNest:
+def with_kind(nest: StageNest, name: str, kind: Any) -> StageNest:
+    """The nest with a loop of another kind."""
     loops: list[Loop] = [replace(loop, kind=kind) if loop.name == name else loop for loop in nest.loops]
     return nest.with_(loops=tuple(loops))

@@ -1,0 +1,184 @@
+"""From kernels for one thread to TensorIR, one PrimFunc each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import tvm
+from tvm import tirx
+from tvm.tirx import AllocBuffer, BufferStore, PrimFunc, SeqStmt
+
+from loopwright.sched import dtypes
+from loopwright.sched.errors import BuildError
+from loopwright.sched.language.expr import Axis, Binary, Call, Const, Expr, Load, walk
+from loopwright.sched.language.extern import Extern
+from loopwright.sched.lowering import stmt
+from loopwright.sched.lowering.calls import SEVERAL
+from loopwright.sched.lowering.emit import Emitter
+
+# The vectors that the languages of GPUs have.
+LANES = (2, 4, 8, 16)
+
+
+@dataclass(frozen=True)
+class KernelFunction:
+    """One kernel in TensorIR: ``arrays`` are its parameters, in order; ``grid`` and ``block`` how many blocks and threads."""
+
+    name: str
+    func: Any
+    arrays: tuple[stmt.Buffer, ...]
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+
+
+def emit_kernels(program: stmt.Program, vectors: bool) -> tuple[KernelFunction, ...]:
+    """The kernels of a program, in the order they run.
+
+    Args:
+        vectors: whether the language loads vectors at any multiple of their elements' size.
+
+    Raises:
+        BuildError: a buffer has more elements than indices can tell apart, or a formula calls a C function.
+    """
+    parts = program.body.body if isinstance(program.body, stmt.Seq) else (program.body,)
+    launches = [part for part in parts if isinstance(part, stmt.Launch)]
+    return tuple(_kernel(f"{program.name}_{n}", launch, vectors) for n, launch in enumerate(launches))
+
+
+def _kernel(name: str, launch: stmt.Launch, vectors: bool) -> KernelFunction:
+    arrays = tuple(_arrays(launch))
+    func = DeviceEmitter(vectors).kernel(name, launch, arrays)
+    counts = [_count(launch, f"{part}.{axis}") for part in ("blockIdx", "threadIdx") for axis in "xyz"]
+    return KernelFunction(name, func, arrays, (*counts[:3],), (*counts[3:],))  # type: ignore[arg-type]
+
+
+def _count(launch: stmt.Launch, axis: str) -> int:
+    extent = launch.axes[axis].extent if axis in launch.axes else 1
+    assert isinstance(extent, int)
+    return extent
+
+
+def _arrays(launch: stmt.Launch) -> Iterable[stmt.Buffer]:
+    """The arrays in global memory that a kernel uses, in order of their first use."""
+    found: dict[stmt.Buffer, None] = {}
+    for s in stmt.walk_statements(launch.body):
+        if isinstance(s, stmt.Store) and s.buffer.scope == "global":
+            found[s.buffer] = None
+        for e in stmt.expressions(s):
+            for load in walk(e):
+                if (
+                    isinstance(load, Load)
+                    and isinstance(load.tensor, stmt.Buffer)
+                    and load.tensor.scope == "global"
+                ):
+                    found[load.tensor] = None
+    return found
+
+
+class DeviceEmitter(Emitter):
+    """Writes kernels. Arrays of bool lie in memory as bytes: kernels take no others."""
+
+    def __init__(self, vectors: bool) -> None:
+        super().__init__(fused=False, scope="local")
+        self.vectors = vectors
+
+    def kernel(self, name: str, launch: stmt.Launch, arrays: Iterable[stmt.Buffer]) -> PrimFunc:
+        """The PrimFunc of a kernel."""
+        params = [self.array(f"p{n}_{buffer.name}", buffer, "global") for n, buffer in enumerate(arrays)]
+        indices = {axis: self.axis(axis, var) for axis, var in launch.axes.items()}
+        shared = [AllocBuffer(self.array(buffer.name, buffer, "shared")) for buffer in launch.shared]
+        body = self.statement(launch.body)
+        body = SeqStmt([*shared, body]) if shared else body
+        for index in indices.values() or [self.axis("threadIdx.x", Axis("threadIdx.x", 1))]:
+            body = tirx.AttrStmt(index, "thread_extent", index.dom.extent, body)
+        return PrimFunc(params, body).with_attr("global_symbol", name).with_attr("tirx.noalias", True)
+
+    def array(self, name: str, buffer: stmt.Buffer, scope: str) -> Any:
+        """The TensorIR buffer of one of ours, at least one element long."""
+        count = buffer.elements
+        assert isinstance(count, int)
+        if count > stmt.MOST_ELEMENTS:
+            raise BuildError(
+                f"{buffer.name} has {count} elements; a kernel can index at most {stmt.MOST_ELEMENTS}"
+            )
+        kind = _kept(buffer.dtype)
+        made = tirx.decl_buffer(
+            (max(1, count),),
+            kind,
+            name.replace(".", "_"),
+            scope=scope,
+            data_alignment=dtypes.itemsize(buffer.dtype),
+        )
+        self.buffers[id(buffer)] = made
+        return made
+
+    def axis(self, name: str, var: Axis) -> Any:
+        """The index of an axis of the grid or the block."""
+        index = tirx.Var(name.replace(".", "_"), "int32")
+        self.values[id(var)] = self.places[id(var)] = index
+        thread_index = 1
+        return tirx.IterVar(tvm.ir.Range(0, var.extent), index, thread_index, name)
+
+    def alone(self, s: stmt.Stmt) -> Any:
+        """One statement, without what stands before it."""
+        match s:
+            case stmt.Barrier():
+                return tirx.Evaluate(tirx.call_intrin("int32", "tirx.tvm_storage_sync", "shared"))
+            case stmt.Alloc():
+                return AllocBuffer(self.array(s.buffer.name, s.buffer, s.buffer.scope))
+            case stmt.For(kind="vectorize") if not (self.vectors and _moves_vectors(s)):
+                return super().alone(replace(s, kind="serial"))
+            case stmt.Store() if s.buffer.dtype == "bool":
+                buffer, place = self.element(s.buffer, s.indices)
+                byte = tirx.Select(self.whole(s.value), tirx.const(1, "uint8"), tirx.const(0, "uint8"))
+                return BufferStore(buffer, byte, place)
+        return super().alone(s)
+
+    def load(self, e: Load) -> Any:
+        """An element as it is computed with."""
+        found = super().load(e)
+        return tirx.Not(tirx.EQ(found, tirx.const(0, "uint8"))) if e.dtype == "bool" else found
+
+    def node(self, e: Expr) -> Any:
+        """A node in TensorIR, by functions that the languages of GPUs have."""
+        match e:
+            case Call(fn=Extern() as fn):
+                raise BuildError(f"the C function {fn.symbol} runs on CPUs only")
+            case Call(fn="round") if dtypes.is_float(e.dtype):
+                return self.library("rint", e)
+            case Call() if e.fn in SEVERAL:
+                return self.library(str(e.fn), e)
+        return super().node(e)
+
+    def library(self, name: str, e: Call) -> Any:
+        """A function that the language has for every float; of those narrower than float32 it is computed in that."""
+        kind = e.dtype if e.dtype == "float64" else "float32"
+        args = [tirx.Cast(kind, self.expr(arg)) for arg in e.args]
+        value = tirx.call_pure_extern(kind, name, *args)
+        return tirx.Cast("float16", value) if e.dtype == "float16" else value
+
+
+def _moves_vectors(s: stmt.For) -> bool:
+    """Whether a loop is vectors of floats or whole numbers that are moved, and floats that are added and multiplied.
+
+    Other vectors are taken apart: in OpenCL a comparison of vectors gives -1 for true, of the width of what is compared.
+    """
+    if s.extent not in LANES or not isinstance(s.body, stmt.Store) or s.body.buffer.dtype == "bool":
+        return False
+    return _plain(s.body.value) and dtypes.stored(s.body.buffer.dtype) == s.body.buffer.dtype
+
+
+def _plain(e: Expr) -> bool:
+    match e:
+        case Const() | Load():
+            return e.dtype in dtypes.ALL and e.dtype not in dtypes.NARROW and e.dtype != "bool"
+        case Binary(op="add" | "sub" | "mul") if dtypes.is_float(e.dtype) and e.dtype not in dtypes.NARROW:
+            return _plain(e.a) and _plain(e.b)
+    return False
+
+
+def _kept(dtype: str) -> str:
+    """How a type lies in memory."""
+    return "uint8" if dtype == "bool" else dtypes.stored(dtype)

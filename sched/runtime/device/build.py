@@ -1,0 +1,112 @@
+"""From a schedule to the kernels of a GPU: what :mod:`loopwright.sched.runtime.build` does for CPUs."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from loopwright.sched.errors import ScheduleError, TargetError
+from loopwright.sched.lowering.device.builder import build
+from loopwright.sched.lowering.device.emit import KernelFunction, emit_kernels
+from loopwright.sched.lowering.stmt import Program
+from loopwright.sched.runtime.build import Lowered
+from loopwright.sched.runtime.device.limits import check_limits
+from loopwright.sched.runtime.device.resources import Resources, resources_of
+from loopwright.sched.runtime.device.source import source_of
+from loopwright.sched.runtime.device.target import DeviceTarget
+from loopwright.sched.runtime.signature import Signature
+
+if TYPE_CHECKING:
+    from loopwright.sched.runtime.device.kernel import DeviceKernel
+    from loopwright.sched.scheduling.schedule import Schedule
+
+# Their languages load a vector from any multiple of its elements' size; others want a multiple of its own.
+_UNALIGNED_VECTORS = ("opencl",)
+
+
+@dataclass(frozen=True)
+class DeviceLowered(Lowered):
+    """A scheduled workload as kernels for a GPU, to be looked at: no device is needed. ``func`` has them in TensorIR.
+
+    >>> import loopwright as lw
+    >>> from loopwright import ops
+    >>> cuda = lw.lower(ops.relu(shape=(64,)), target={"kind": "cuda", "arch": "sm_90"})
+    >>> "__global__" in cuda.source()
+    True
+    """
+
+    @cached_property
+    def text(self) -> str:
+        """The kernels in the language of the target."""
+        assert isinstance(self.target, DeviceTarget)
+        return source_of(self.func, self.target)
+
+    @property
+    def code(self) -> str:
+        """A digest of the kernels: schedules of one workload that come to the same code have the same."""
+        return hashlib.sha256(self.tir().encode()).hexdigest()[:16]
+
+    def source(self) -> str:
+        """The kernels in the language of the target."""
+        return self.text
+
+    def tir(self) -> str:
+        """The kernels in TensorIR, as TVMScript text."""
+        return "\n".join(str(kernel.func) for kernel in self.func)
+
+    def resources(self) -> tuple[Resources, ...]:
+        """What each kernel takes of a GPU: registers, shared memory, spills; of CUDA, where ``nvcc`` is on the path.
+
+        Raises:
+            TargetError: the target is no CUDA, or there is no ``nvcc``.
+            BuildError: ``nvcc`` refused.
+        """
+        assert isinstance(self.target, DeviceTarget)
+        return resources_of(self.text, self.target)
+
+
+def device_program(schedule: Schedule, target: DeviceTarget) -> Program:
+    """The statement tree of a filled schedule, in kernels for one thread, all within the limits of the target.
+
+    Raises:
+        ScheduleError: something in it is for CPUs, threads would race, or a kernel is too large for the target.
+    """
+    if schedule.work.sizes:
+        raise ScheduleError(
+            f"{schedule.work.name} has symbolic sizes, which are for CPUs; for {target.kind}, call the operator with numbers"
+        )
+    program = build(schedule.nests, schedule.work.name)
+    check_limits(program, target)
+    return program
+
+
+def lower_for_device(schedule: Schedule, target: DeviceTarget) -> DeviceLowered:
+    """The kernels of a filled schedule in TensorIR."""
+    from loopwright.sched.runtime.build import program_of
+
+    program = program_of(schedule, target)
+    kernels: tuple[KernelFunction, ...] = emit_kernels(program, target.kind in _UNALIGNED_VECTORS)
+    return DeviceLowered(program, kernels, target, schedule)
+
+
+def compile_for_device(lowered: Lowered, signature: Signature, provenance: Any) -> DeviceKernel:
+    """Compile kernels for the device they run on.
+
+    Raises:
+        TargetError: the target is one of which only source is made, or there is no device.
+        BuildError: the device's compiler refused.
+    """
+    from loopwright.sched.runtime.device.kernel import DeviceKernel
+    from loopwright.sched.runtime.device.opencl import OpenClProgram
+
+    target = lowered.target
+    assert isinstance(target, DeviceTarget) and isinstance(lowered, DeviceLowered)
+    if target.kind != "opencl":
+        raise TargetError(
+            f"kernels for {target.kind} are made as source here, and not run: lw.lower(work, target={target.kind!r}).source()"
+        )
+    loaded = OpenClProgram(lowered.text, lowered.func, target)
+    texts = {"device": lowered.text, "tir": lowered.tir()}
+    return DeviceKernel(signature, lowered.program, loaded, texts, target, provenance)

@@ -1,0 +1,105 @@
+"""Kernels of a GPU as callables over arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loopwright.sched import dtypes
+from loopwright.sched.errors import BuildError, ExportError
+from loopwright.sched.lowering.stmt import Buffer, Program
+from loopwright.sched.runtime import arguments
+from loopwright.sched.runtime.device.target import DeviceTarget
+from loopwright.sched.runtime.kernel import Kernel
+from loopwright.sched.runtime.signature import Signature
+
+if TYPE_CHECKING:
+    from loopwright.sched.runtime.device.opencl import OpenClProgram
+
+SOURCES = ("device", "tir")
+
+
+class DeviceKernel(Kernel):
+    """A kernel that runs on a device: called like any other, with arrays of this process, which are copied there and back.
+
+    Raises:
+        ArgumentTypeError, ArgumentError: as :class:`Kernel`.
+
+    Example::
+
+        kernel = lw.build(work, target="opencl", schedule=schedule)
+        c = kernel(a, b)
+        kernel.time(a, b)         # seconds on the device, without the copies
+        print(kernel.source())
+    """
+
+    def __init__(
+        self,
+        signature: Signature,
+        program: Program,
+        loaded: OpenClProgram,
+        texts: dict[str, str],
+        target: DeviceTarget,
+        provenance: Any,
+    ) -> None:
+        super().__init__(
+            signature, self._run, target=target, parallel=False, checked=False, provenance=provenance
+        )
+        self._loaded = loaded
+        self._texts = texts
+        self._inputs: tuple[Buffer, ...] = program.inputs
+        self._outputs_on_device: tuple[Buffer, ...] = program.outputs
+        self._seconds = 0.0
+
+    def _run(self, *arrays: Any) -> int:
+        """Run on arrays that were checked: inputs, then outputs."""
+        self._measured(arrays)
+        return 1
+
+    def _measured(self, arrays: Sequence[Any]) -> float:
+        views = [a if isinstance(a, np.ndarray) else a.array for a in arrays]
+        inputs = dict(zip(self._inputs, map(_plain, views), strict=False))
+        outputs = dict(zip(self._outputs_on_device, map(_plain, views[len(self._inputs) :]), strict=True))
+        return self._loaded.run(inputs, outputs)
+
+    def time(self, *arrays: Any, repeats: int = 5) -> float:
+        """The seconds that the device takes on these inputs, by its own events, without copies: the median of ``repeats``.
+
+        Raises:
+            ArgumentTypeError, ArgumentError: as calling the kernel.
+        """
+        inputs = arguments.inputs_in_order(self.signature, arrays, {})
+        outputs = [np.empty(p.extents, p.numpy) for p in self.signature.outputs]
+        loans = arguments.lend(self.signature, [*inputs, *outputs])
+        return float(np.median([self._measured(loans) for _ in range(repeats)]))
+
+    def source(self, kind: str = "device") -> str:
+        """The kernel's code: ``"device"``, in the language of the device (the default), or ``"tir"``.
+
+        Raises:
+            BuildError: a kind that does not exist.
+        """
+        if kind not in SOURCES:
+            raise BuildError(f"no source of kind {kind!r}; known: {', '.join(map(repr, SOURCES))}")
+        return self._texts[kind]
+
+    def export(self, path: str | PathLike[str]) -> Path:
+        """Kernels of a device have no library yet to be exported to.
+
+        Raises:
+            ExportError: always.
+        """
+        raise ExportError(
+            f"{self.signature.name} is a kernel for {self.target.kind}, and libraries hold kernels for CPUs; "
+            "build it from the log where it runs"
+        )
+
+
+def _plain(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The array with elements that a device knows."""
+    kind = dtypes.stored(str(array.dtype)) if str(array.dtype) in dtypes.NARROW else None
+    return array.view(kind) if kind else array

@@ -1,0 +1,64 @@
+"""Whether kernels are within what their target has: threads, blocks, shared memory."""
+
+from __future__ import annotations
+
+from loopwright.sched import dtypes
+from loopwright.sched.errors import ScheduleError
+from loopwright.sched.lowering.stmt import Launch, Program
+from loopwright.sched.runtime.device.target import DeviceTarget
+from loopwright.sched.scheduling.threads import BLOCKS, THREADS
+
+
+def check_limits(program: Program, target: DeviceTarget) -> None:
+    """Refuse kernels that the target cannot run.
+
+    Raises:
+        ScheduleError: too many threads or blocks, or too much shared memory.
+    """
+    for launch in launches_of(program):
+        check_threads(launch, target)
+        check_shared(launch, target)
+
+
+def launches_of(program: Program) -> tuple[Launch, ...]:
+    """The kernels of a program, in the order they run."""
+    from loopwright.sched.lowering.stmt import Seq
+
+    parts = program.body.body if isinstance(program.body, Seq) else (program.body,)
+    return tuple(part for part in parts if isinstance(part, Launch))
+
+
+def check_threads(launch: Launch, target: DeviceTarget) -> None:
+    """A block has so many threads, along each axis and in all; a grid so many blocks."""
+    most = dict(zip((*THREADS, *BLOCKS), (*target.block, *target.grid), strict=True))
+    threads = 1
+    for axis, var in launch.axes.items():
+        assert isinstance(var.extent, int)
+        threads *= var.extent if axis in THREADS else 1
+        if var.extent > most[axis]:
+            raise ScheduleError(
+                f"the kernel of {launch.stage}: {axis} runs over {var.extent}, and {target.kind} {target.mcpu} takes at most "
+                f"{most[axis]};\nsplit the loop, and bind its inner half"
+            )
+    if threads > target.threads:
+        parts = " x ".join(f"{var.extent} of {axis}" for axis, var in launch.axes.items() if axis in THREADS)
+        raise ScheduleError(
+            f"the kernel of {launch.stage}: a block would have {threads} threads ({parts}), and {target.kind} {target.mcpu} "
+            f"takes at most {target.threads};\nsplit with smaller factors"
+        )
+
+
+def check_shared(launch: Launch, target: DeviceTarget) -> None:
+    """The shared buffers of a kernel fit the memory of a block, all together."""
+    sizes = {b.name: _bytes(b.elements, b.dtype) for b in launch.shared}
+    if sum(sizes.values()) > target.shared:
+        parts = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        raise ScheduleError(
+            f"the kernel of {launch.stage}: its shared buffers have {sum(sizes.values())} bytes ({parts}), and a block of "
+            f"{target.kind} {target.mcpu} has {target.shared};\nmake the tiles smaller"
+        )
+
+
+def _bytes(elements: object, dtype: str) -> int:
+    assert isinstance(elements, int)
+    return elements * dtypes.itemsize(dtype)

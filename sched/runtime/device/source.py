@@ -1,0 +1,68 @@
+"""From TensorIR to the text of a kernel, by TVM's generators for OpenCL, CUDA, Metal and WebGPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from loopwright.sched.errors import BuildError
+from loopwright.sched.lowering.device.emit import KernelFunction
+from loopwright.sched.runtime.device.target import DeviceTarget
+
+# Arithmetic is rounded as it is written: functions that are computed in pieces rely on it. OpenCL's own `select` has no form for
+# some types that TVM calls it with.
+_HEAD = {
+    "opencl": (
+        "#pragma OPENCL FP_CONTRACT OFF\n"
+        "#undef select\n"
+        "#define select(otherwise, then, condition) ((condition) ? (then) : (otherwise))\n"
+    )
+}
+
+
+def source_of(kernels: Sequence[KernelFunction], target: DeviceTarget) -> str:
+    """The text of all kernels; each has the name it had in TensorIR.
+
+    Raises:
+        BuildError: TVM has no text for something in them.
+    """
+    import tvm
+
+    if not kernels:
+        return ""
+    functions: dict[str, Any] = {}
+    try:
+        tvm_target = target.to_tvm().with_host(tvm.target.Target("llvm"))
+        for kernel in kernels:
+            functions[kernel.name] = _device_function(kernel, tvm_target)
+        module = tvm.tirx.transform.LowerIntrin()(tvm.IRModule(functions))
+        built = tvm.get_global_func(f"target.build.{target.kind}")(module, tvm_target)
+        return _HEAD.get(target.kind, "") + str(built.inspect_source())
+    except BuildError:
+        raise
+    except Exception as error:  # TVM raises its own classes, of many lines
+        last = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+        raise BuildError(f"{kernels[0].name} has no form in {target.kind}: {last[-1]}") from error
+
+
+def _device_function(kernel: KernelFunction, target: Any) -> Any:
+    """The part of a function that runs on the device, its parameters in the order of the arrays."""
+    import tvm
+    from tvm import tirx
+
+    t = tirx.transform
+    passes = [
+        t.BindTarget(target),
+        t.VectorizeLoop(),
+        t.UnrollLoop(),
+        t.AnnotateEntryFunc(),
+        t.SplitHostDevice(),
+    ]
+    module = tvm.IRModule({kernel.name: kernel.func})
+    module = tvm.ir.transform.Sequential(passes)(module)
+    (function,) = (f for g, f in module.functions.items() if g.name_hint != kernel.name)
+    found = [str(p.name) for p in function.params]
+    wanted = [f"p{n}_" for n in range(len(kernel.arrays))]
+    if not all(name.startswith(prefix) for name, prefix in zip(found, wanted, strict=True)):
+        raise BuildError(f"{kernel.name}: TVM ordered its parameters as {', '.join(found)}")
+    return function.with_attr("global_symbol", kernel.name)

@@ -1,0 +1,198 @@
+"""Kernels for GPUs: what they compute, on whatever device pyopencl lists, and what is made of them for others."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import loopwright as lw
+from loopwright.sched.language.workload import Workload
+from loopwright.sched.runtime.device.opencl import devices
+from loopwright.sched.scheduling.schedule import Schedule
+from tests.gpu.generate import random_schedule
+from tests.sched.recurrences import cumsum
+from tests.sched.workloads import WORKLOADS, arrays, blur, checked, matmul, softmax
+
+CUDA = {"kind": "cuda", "arch": "sm_90"}
+on_device = pytest.mark.skipif(
+    not devices(), reason="pyopencl lists no device; apt-get install pocl-opencl-icd"
+)
+
+
+def tiled(work: Workload, tile: int = 16, step: int = 8) -> Schedule:
+    """A product in tiles of a block, its operands copied into shared memory step by step."""
+    return (
+        work.schedule()
+        .tile("C", i=("ib", "it", tile), j=("jb", "jt", tile))
+        .split("C.k", ("ko", "ki"), step)
+        .reorder("C", "ib jb it jt ko ki")
+        .bind("C.ib", "blockIdx.y").bind("C.jb", "blockIdx.x").bind("C.it", "threadIdx.y").bind("C.jt", "threadIdx.x")
+        .cache_read("A", "shared", at="C.ko")
+        .cache_read("B", "shared", at="C.ko")
+    )  # fmt: skip
+
+
+def virtual(work: Workload) -> Schedule:
+    """Each thread computes a strided tile: two virtual threads along each axis, four elements in each."""
+    return (
+        work.schedule()
+        .tile("C", i=("ib", "ir", 16), j=("jb", "jr", 16))
+        .split("C.ir", ("iv", "is"), 8).split("C.is", ("it", "ii"), 2)
+        .split("C.jr", ("jv", "js"), 8).split("C.js", ("jt", "ji"), 2)
+        .split("C.k", ("ko", "ki"), 4)
+        .reorder("C", "ib jb iv jv it jt ko ki ii ji")
+        .bind("C.ib", "blockIdx.y").bind("C.jb", "blockIdx.x").bind("C.iv", "vthread").bind("C.jv", "vthread")
+        .bind("C.it", "threadIdx.y").bind("C.jt", "threadIdx.x").unroll("C.ii").unroll("C.ji")
+        .cache_read("A", "shared", at="C.ko").cache_read("B", "shared", at="C.ko")
+    )  # fmt: skip
+
+
+def together(work: Workload) -> Schedule:
+    """A row of a softmax in each block: its maximum and its sum are put together from partial ones of the threads."""
+    return (
+        work.schedule()
+        .split("top.k", ("ko", "kt"), 4).rfactor("top.kt", name="top_part")
+        .split("total.k", ("ko", "kt"), 4).rfactor("total.kt", name="total_part")
+        .bind("y.i", "blockIdx.x").bind("y.j", "threadIdx.x")
+        .reorder("y", "i j")
+    )  # fmt: skip
+
+
+def stencil(work: Workload) -> Schedule:
+    """A blur whose first pass is computed for a tile, with its halo, in shared memory."""
+    return (
+        work.schedule()
+        .tile("by", y=("yb", "yt", 4), x=("xb", "xt", 8))
+        .bind("by.yb", "blockIdx.y").bind("by.xb", "blockIdx.x").bind("by.yt", "threadIdx.y").bind("by.xt", "threadIdx.x")
+        .compute_at("bx", "by.xt").set_scope("bx", "shared")
+    )  # fmt: skip
+
+
+def scan(work: Workload) -> Schedule:
+    """A running sum down columns, each a thread's."""
+    s = work.schedule()
+    for name, nest in s.nests.stages.items():
+        own = next(loop.name for loop in nest.loops if not loop.reduce and loop.name != "r")
+        s = s.bind(f"{name}.{own}", "threadIdx.x") if len(nest.loops) > 1 else s
+    return s
+
+
+CASES: dict[str, tuple[Callable[[], Workload], Callable[[Workload], Schedule]]] = {
+    "tiles that do not divide": (lambda: matmul(25, 19, 13), lambda w: tiled(w, 8, 4)),
+    "tiles that do": (lambda: matmul(16, 32, 8), lambda w: tiled(w, 8, 4)),
+    "a single element": (lambda: matmul(1, 1, 1), tiled),
+    "no rows": (lambda: matmul(0, 5, 3), tiled),
+    "no terms": (lambda: matmul(4, 5, 0), lambda w: w.schedule().bind("C.i", "blockIdx.x")),
+    "small integers": (lambda: matmul(9, 11, 6, "int8"), lambda w: tiled(w, 4, 4)),
+    "virtual threads": (lambda: matmul(33, 19, 9), virtual),
+    "a halo": (lambda: blur(13, 19), stencil),
+    "a local copy": (
+        lambda: matmul(9, 11, 6),
+        lambda w: w.schedule().bind("C.i", "blockIdx.x").bind("C.j", "threadIdx.x").cache_read("A", "local", at="C.j"),
+    ),
+    "results through shared memory": (
+        lambda: matmul(9, 11, 6),
+        lambda w: w.schedule().split("C.i", ("ib", "it"), 4).bind("C.ib", "blockIdx.x").bind("C.it", "threadIdx.x")
+        .cache_write("C", "shared", at="C.ib"),
+    ),
+    "bools": (lambda: checked(5, 8), lambda w: bound_all(w.schedule())),
+    "several kernels": (lambda: softmax(6, 11), lambda w: bound_all(w.schedule())),
+    "vectors": (
+        lambda: matmul(8, 32, 4),
+        lambda w: tiled(w, 8, 4).vectorize("B_shared.j", 4),
+    ),
+}  # fmt: skip
+
+
+def bound_all(s: Schedule) -> Schedule:
+    """The outermost loop of each stage given to blocks."""
+    for name, nest in s.nests.stages.items():
+        s = s.bind(f"{name}.{nest.loops[0].name}", "blockIdx.x")
+    return s
+
+
+def check(work: Workload, schedule: Schedule) -> None:
+    given = arrays(work)
+    want, got = work.reference(*given), lw.build(work, target="opencl", schedule=schedule)(*given)
+    wants, gots = (x if isinstance(x, tuple) else (x,) for x in (want, got))
+    for expected, actual in zip(wants, gots, strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
+
+
+@on_device
+@pytest.mark.parametrize("name", CASES)
+def test_a_kernel_computes_what_the_formula_says(name: str) -> None:
+    make, schedule = CASES[name]
+    work = make()
+    check(work, schedule(work))
+
+
+@on_device
+def test_a_scan_of_columns() -> None:
+    work = cumsum(7, 12, 0)
+    check(work, scan(work))
+
+
+@on_device
+@pytest.mark.parametrize("first", [0, 100])
+def test_random_schedules(first: int) -> None:
+    """What passes the checks computes what the reference does; most of what is refused is refused where it is written."""
+    built = 0
+    works = [make for name, make in WORKLOADS.items() if "float16" not in name]
+    for seed in range(first, first + 16):
+        work = works[seed % len(works)]()
+        schedule = random_schedule(work, random.Random(seed).choice)
+        try:
+            lw.lower(work, target="opencl", schedule=schedule)
+        except lw.ScheduleError:
+            continue
+        check(work, schedule)
+        built += 1
+    assert built >= 6
+
+
+@on_device
+def test_a_kernel_is_timed_and_shown() -> None:
+    work = matmul(16, 16, 8)
+    kernel = lw.build(work, target="opencl", schedule=tiled(work, 8))
+    assert kernel.time(*arrays(work), repeats=2) > 0  # type: ignore[attr-defined]
+    assert "__kernel" in kernel.source() and "A_shared" in kernel.source("tir")
+    with pytest.raises(lw.BuildError, match="no source of kind 'llvm'; known: 'device', 'tir'"):
+        kernel.source("llvm")
+    with pytest.raises(lw.ExportError, match="libraries hold kernels for CPUs"):
+        kernel.export("product.so")
+    with pytest.raises(lw.ArgumentTypeError, match="has dtype float64"):
+        kernel(np.ones((16, 8)), np.ones((8, 16)))
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [("opencl", "__local"), (CUDA, "__shared__"), ("metal", "threadgroup"), ("webgpu", "var<workgroup>")],
+)
+def test_source_needs_no_device(target: object, words: str) -> None:
+    work = matmul(25, 19, 13)
+    assert words in lw.lower(work, target=target, schedule=tiled(work)).source()
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on the path")
+def test_resources_of_cuda_kernels() -> None:
+    work = matmul(25, 19, 13)
+    (found,) = lw.lower(work, target=CUDA, schedule=tiled(work)).resources()  # type: ignore[attr-defined]
+    assert found.shared == 2 * 16 * 8 * 4 and found.registers > 0 and found.spills == (0, 0)
+
+
+def test_resources_are_of_cuda() -> None:
+    work = matmul(25, 19, 13)
+    with pytest.raises(lw.TargetError, match="of kernels for cuda, not for metal"):
+        lw.lower(work, target="metal", schedule=tiled(work)).resources()  # type: ignore[attr-defined]
+
+
+def test_a_block_loads_each_element_once() -> None:
+    facts = tiled(matmul(250, 190, 130)).explain(CUDA)
+    assert facts.buffer("A_shared").loads_per_block == 16 * 8 * 17
+    with pytest.raises(lw.ScheduleError, match="there is no buffer 'X'; there are A, B"):
+        facts.buffer("X")
