@@ -246,6 +246,11 @@ class Program:
     started: Mapping[str, tuple[Extent, ...]] = field(default_factory=dict)
 
 
+def launches_of(program: Program) -> tuple[Launch, ...]:
+    """The kernels of a program, in the order they run."""
+    return tuple(part for part in walk_statements(program.body) if isinstance(part, Launch))
+
+
 def calls_of(stmt: Stmt) -> tuple[tuple[str, str], ...]:
     """The stages that C functions compute whole, and these functions, in the order of their numbers in failures."""
     made = ((s.stage, s.symbol) for s in walk_statements(stmt) if isinstance(s, CallStage))

@@ -26,22 +26,13 @@ from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, Split, StageNest
 from loopwright.sched.scheduling.openings import open_factors
 from loopwright.sched.scheduling.placement import copies_of, elementwise_map, in_turn, read_outside
 from loopwright.sched.scheduling.roots import root_order
-from loopwright.sched.scheduling.threads import ALL_THREADS, BOUND
 from loopwright.sched.scheduling.windows import kept_in
 
 if TYPE_CHECKING:
     from loopwright.sched.scheduling.schedule import Schedule
 
-_WORD = {
-    "serial": "for",
-    "parallel": "parallel",
-    "vectorize": "vectorize",
-    "unroll": "unroll",
-    "pipeline": "for",
-    "tensorize": "tensorize",
-    ALL_THREADS: ALL_THREADS,
-    **{axis: axis for axis in BOUND},
-}
+# What a loop's line begins with, where that is not the loop's kind.
+_WORD = {"serial": "for", "pipeline": "for"}
 _VALUES = re.compile(r"\{[^}]*\}")
 _UPDATE = {"sum": "+=", "prod": "*=", "any": "|=", "all": "&="}
 
@@ -213,7 +204,7 @@ class _Printer:
         notes += [f"{p.tensor} fetched {p.distance} ahead" for p in nest.prefetches if p.loop == loop.name]
         notes += [f"by {nest.tensor[1]}"] if nest.tensor is not None and nest.tensor[0] == loop.name else []
         notes += ["stored past the caches"] if nest.streamed and loop.kind == "vectorize" else []
-        line = f"{_WORD[loop.kind]} {nest.name}.{shown(loop.name)} in {self.length(nest, loop.name)}"
+        line = f"{_WORD.get(loop.kind, loop.kind)} {nest.name}.{shown(loop.name)} in {self.length(nest, loop.name)}"
         return f"{line}  # {'; '.join(notes)}" if notes else line
 
     # --- lengths ------------------------------------------------------------------------------------------------

@@ -42,9 +42,8 @@ def emit_kernels(program: stmt.Program, vectors: bool) -> tuple[KernelFunction, 
     Raises:
         BuildError: a buffer has more elements than indices can tell apart, or a formula calls a C function.
     """
-    parts = program.body.body if isinstance(program.body, stmt.Seq) else (program.body,)
-    launches = [part for part in parts if isinstance(part, stmt.Launch)]
-    return tuple(_kernel(f"{program.name}_{n}", launch, vectors) for n, launch in enumerate(launches))
+    launches = enumerate(stmt.launches_of(program))
+    return tuple(_kernel(f"{program.name}_{n}", launch, vectors) for n, launch in launches)
 
 
 def _kernel(name: str, launch: stmt.Launch, vectors: bool) -> KernelFunction:

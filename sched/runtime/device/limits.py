@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import ScheduleError
-from loopwright.sched.lowering.stmt import Launch, Program
+from loopwright.sched.lowering.stmt import Launch, Program, launches_of
 from loopwright.sched.runtime.device.target import DeviceTarget
 from loopwright.sched.scheduling.threads import BLOCKS, THREADS
 
@@ -18,14 +18,6 @@ def check_limits(program: Program, target: DeviceTarget) -> None:
     for launch in launches_of(program):
         check_threads(launch, target)
         check_shared(launch, target)
-
-
-def launches_of(program: Program) -> tuple[Launch, ...]:
-    """The kernels of a program, in the order they run."""
-    from loopwright.sched.lowering.stmt import Seq
-
-    parts = program.body.body if isinstance(program.body, Seq) else (program.body,)
-    return tuple(part for part in parts if isinstance(part, Launch))
 
 
 def check_threads(launch: Launch, target: DeviceTarget) -> None:

@@ -87,7 +87,9 @@ class OpenClProgram:
         name = "" if target.mcpu == "any" else target.mcpu
         self.context, self.queue = _queue(name)
         try:
-            self.program = cl.Program(self.context, source).build(_options(self.queue.device)) if kernels else None
+            self.program = (
+                cl.Program(self.context, source).build(_options(self.queue.device)) if kernels else None
+            )
         except cl.RuntimeError as error:
             raise BuildError(f"the OpenCL compiler refused: {_first_error(str(error))}") from None
         self.kernels = tuple(kernels)
