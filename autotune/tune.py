@@ -284,6 +284,11 @@ def check_numbers(
 def runnable(target: object) -> Target:
     """The target, if this machine can run what is built for it."""
     parsed = Target.parse(target)
+    if parsed.kind != "cpu":
+        raise TuneError(
+            f"target {parsed.kind!r} cannot be tuned for: candidates are measured on CPUs; "
+            "lw.build(work, target=..., schedule=...) takes a schedule of yours"
+        )
     missing = parsed.missing_on(host())
     if missing:
         raise TuneError(

@@ -9,6 +9,7 @@ from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.extents import known
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.recipes.crosswise import crossed, turn, turn_plan
+from loopwright.sched.recipes.device import device_schedule
 from loopwright.sched.recipes.facts import WORTH_SHARING, native_lanes, overflows, points
 from loopwright.sched.recipes.gemm import gemm
 from loopwright.sched.recipes.gemm_plan import gemm_plan, tile_roles
@@ -22,6 +23,7 @@ from loopwright.sched.recipes.stencil_plan import stencils
 from loopwright.sched.recipes.typical import as_for, typical
 from loopwright.sched.recipes.update import update, update_plan
 from loopwright.sched.recipes.window import window, window_plan
+from loopwright.sched.runtime.device.target import DeviceTarget
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
 
@@ -40,6 +42,8 @@ def default_schedule(work: Workload, target: Target, run: int = 1) -> Schedule:
     >>> schedule.knobs
     {}
     """
+    if isinstance(target, DeviceTarget):
+        return device_schedule(work, target)
     if work.sizes:
         return as_for(work, typical(work), lambda numbered: default_schedule(numbered, target, RUN))
     if any(known(axis.extent) == 0 for stage in work.stages for axis in stage.all_axes):

@@ -14,7 +14,7 @@ from loopwright.sched.language.workload import Workload
 from loopwright.sched.runtime.device.opencl import devices
 from loopwright.sched.scheduling.schedule import Schedule
 from tests.gpu.generate import random_schedule
-from tests.sched.recurrences import cumsum
+from tests.sched.recurrences import cumsum, histogram
 from tests.sched.workloads import WORKLOADS, arrays, blur, checked, matmul, softmax
 
 CUDA = {"kind": "cuda", "arch": "sm_90"}
@@ -196,3 +196,15 @@ def test_a_block_loads_each_element_once() -> None:
     assert facts.buffer("A_shared").loads_per_block == 16 * 8 * 17
     with pytest.raises(lw.ScheduleError, match="there is no buffer 'X'; there are A, B"):
         facts.buffer("X")
+
+
+@pytest.mark.parametrize("name", ["dense", "softmax", "blur", "checked", "conv", "chain 0", "histogram"])
+def test_there_is_a_default(name: str) -> None:
+    """Without a schedule, elements are divided among threads; every kernel has bound loops."""
+    work = WORKLOADS[name]() if name in WORKLOADS else histogram(5, 6, 4)
+    assert "__global__" in lw.lower(work, target=CUDA).source()
+
+
+def test_nothing_is_measured_on_a_gpu_yet() -> None:
+    with pytest.raises(lw.TuneError, match="'cuda' cannot be tuned for"):
+        lw.tune(matmul(4, 5, 6), target=CUDA, trials=2)

@@ -43,13 +43,13 @@ def described(name: str = "") -> DeviceTarget | None:
     if not found:
         return None
     device = _named(found, name)
-    x, y, z, *_ = (*device.max_work_item_sizes, 1, 1)
+    sizes: list[int] = list(device.max_work_item_sizes)
     return DeviceTarget(
         "opencl",
         device.name.strip(),
         device.max_compute_units,
         threads=device.max_work_group_size,
-        block=(x, y, z),
+        block=(sizes[0], sizes[1], sizes[2]),
         shared=device.local_mem_size,
     )
 
