@@ -147,7 +147,7 @@ class Target:
         Raises:
             TargetError: the value is no target.
         """
-        if value.get("kind") in DEVICE_KINDS:
+        if isinstance(value, Mapping) and value.get("kind") in DEVICE_KINDS:
             from loopwright.sched.runtime.device.target import DeviceTarget
 
             return DeviceTarget.from_json(value)
