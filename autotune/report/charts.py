@@ -164,11 +164,14 @@ def quality_plot(ranked: Sequence[Point], recalled: Sequence[Point], axis: Axis)
 
 
 def _ranked(batch: Sequence[Trial]) -> list[Point]:
-    """What was predicted of the trials of a batch, and how fast they were on one core: the more, the faster, of both."""
+    """What was predicted of the trials of a batch, and how fast they were on one core: the more, the faster, of both.
+
+    With another objective than time something else was predicted.
+    """
     return [
         (trial.record.predicted, -trial.record.screen)
         for trial in batch
-        if trial.record.predicted is not None and trial.record.screen
+        if trial.record.predicted is not None and trial.record.screen and trial.record.objective == "time"
     ]
 
 

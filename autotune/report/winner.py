@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from loopwright.autotune.lookup import seconds_text
+from loopwright.autotune.front import OBJECTIVES, chosen, timed
+from loopwright.autotune.lookup import memory_text, seconds_text
 from loopwright.autotune.record import Record
 from loopwright.autotune.replay import schedule_of
 from loopwright.autotune.report.history import History, Trial
@@ -32,7 +33,7 @@ def winner(history: History, work: Workload | None, markup: Callable[[str], Any]
         return None
     record = best.record
     chosen = [(name, str(value)) for name, value in record.chosen.items()]
-    note = _note(best, record)
+    note = _note(best, record) + _sought(history)
     if work is None:
         return Winner(chosen, "", _directives(record.schedule), note)
     try:
@@ -46,8 +47,23 @@ def _note(best: Trial, record: Record) -> str:
     """Which trial it is, by the number that the log has for it."""
     number = best.number if record.trial is None else record.trial
     where = "the automatic space" if record.space == "auto" else f"the space {record.space[:12]}"
-    text = f"trial {number} of {where}, {seconds_text(record.seconds or 0.0)}"
-    return text if record.spread is None else f"{text}, its best samples within {record.spread:.1%}"
+    parts = [f"trial {number} of {where}", seconds_text(record.seconds or 0.0)]
+    if record.spread is not None:
+        parts.append(f"its best samples within {record.spread:.1%}")
+    if record.peak_bytes is not None:
+        parts.append(memory_text(record.peak_bytes))
+    return ", ".join(parts)
+
+
+def _sought(history: History) -> str:
+    """What was searched for beside time, and what came of that."""
+    records = [trial.record for trial in history.trials]
+    others = sorted({record.objective for record in records} - {"time"})
+    if not others:
+        return ""
+    small, both = (chosen(timed(records), objective) for objective in OBJECTIVES[1:])
+    smallest = f"{seconds_text(small[0].seconds or 0.0)} with {memory_text(small[0].peak_bytes)}"
+    return f"; searched for {', '.join(others)}: the front has {len(both)}, the smallest at most twice as slow takes {smallest}"
 
 
 def _directives(schedule: Any) -> str:

@@ -14,7 +14,7 @@ from loopwright import ops
 from loopwright.autotune.aim import Aim, Leaders
 from loopwright.autotune.contender import Contender
 from loopwright.autotune.events import Event, Improved
-from loopwright.autotune.front import chosen, timed
+from loopwright.autotune.front import chosen, cost_of, timed
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.objective import Objective, Sample, Trial, objective_of
 from loopwright.autotune.search.anneal import AnnealSearch
@@ -165,14 +165,11 @@ def test_the_front_of_a_run(tmp_path: Path) -> None:
     assert sorted(record.peak_bytes or 0 for record in records) == [0, 0, 20480, 69632, 1052672, 1052672]
     assert {record.objective for record in records} == {"both"}
     finished = timed(records)
-    assert [one.record for one in result.front] == [
-        one
-        for one in sorted(finished, key=lambda record: record.seconds or 0.0)
-        if not any(
-            (other.seconds or 0.0) <= (one.seconds or 0.0) and other.peak_bytes < one.peak_bytes  # type: ignore[operator]
-            for other in finished
-        )
-    ]
+    costs = [cost_of(record) for record in finished]
+    unbeaten = {
+        one for one in costs if not any(o[0] <= one[0] and o[1] <= one[1] and o != one for o in costs)
+    }
+    assert [cost_of(one.record) for one in result.front] == sorted(unbeaten)
     assert result.front[-1].peak_bytes == 0
     assert result.best == result.front[0]
     assert f"front of {len(result.front)}" in str(result)
@@ -185,7 +182,7 @@ def test_the_front_of_a_run(tmp_path: Path) -> None:
     assert again.best is not None
     assert [again.best.record] == chosen(finished, "memory")
     assert again.figure == again.best.peak_bytes
-    assert f"{again.best.costs}" in str(again) or "of memory" in str(again)
+    assert "of memory" in str(again)
     kernel = lw.build(blur(512), log=log, objective="memory")
     assert kernel.provenance.record == again.best.record
     assert lw.lower(blur(512), log=log, objective="memory").peak_bytes == again.best.peak_bytes
@@ -199,7 +196,7 @@ def test_a_function_of_the_users_chooses(tmp_path: Path) -> None:
         return -float(trial.chosen["rows"])
 
     log = tmp_path / "log.jsonl"
-    (result,) = tune_many([("blur", blur(512))], trials=1, log=log, objective="memory")
+    (result,) = tune_many([("blur", blur(64))], trials=1, objective="memory")
     assert result.objective == "memory"
     rows = blur(64).schedule().split("c.y", ("yo", "yi"), lw.knob("rows", [2, 4, 8, 16]))
     result = tune(blur(64), space=rows, trials=4, log=log, objective=widest)
@@ -208,7 +205,7 @@ def test_a_function_of_the_users_chooses(tmp_path: Path) -> None:
     assert (result.objective, result.figure) == ("widest", -16.0)
     assert "; widest: -16" in str(result)
     assert {trial.estimated for trial in asked} == {True, False}
-    assert all(trial.peak_bytes == 4 * 66 * 64 and trial.schedule.work == blur(64) for trial in asked)
+    assert all(trial.peak_bytes == 4 * 66 * 64 and trial.schedule.work.key == blur(64).key for trial in asked)
 
 
 @pytest.mark.parametrize("wrong", ["speed", "", 3, None, ["time"]])

@@ -131,4 +131,4 @@ def test_of_special_cases_the_larger_counts() -> None:
 
 def test_symbolic_sizes_are_refused() -> None:
     with pytest.raises(ExpressionTypeError):
-        _ = lw.lower(blur(lw.size("n"))).peak_bytes
+        _ = lw.lower(ops.matmul(M=lw.size("M"), N=16, K=16)).peak_bytes
