@@ -18,7 +18,9 @@ from loopwright.sched import dtypes
 from loopwright.sched.language.builders import compute, input, reduce_axis, sum
 from loopwright.sched.language.operator import operator
 from loopwright.sched.language.stage import Stage
-from loopwright.sched.recipes.default import default_schedule
+from loopwright.sched.recipes.lanes import LanesPlan
+from loopwright.sched.recipes.lanes import lanes as in_lanes
+from loopwright.sched.recipes.roles import roles_of
 from loopwright.sched.runtime.build import build_schedule
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
@@ -71,14 +73,7 @@ def arithmetic(target: Target, dtype: str) -> float:
     # Two vectors wide, and as high as leaves registers for the operands: 12 accumulators of 16 registers, 24 of 32.
     rows = 3 * target.registers // 8
     work = tiles(B=TILES * target.cores, M=rows, N=2 * lanes, K=LENGTH, dtype=dtype)
-    schedule = (
-        work.schedule()
-        .parallel("C.t")
-        .vectorize("C.j", lanes)
-        .reorder("C", "k i j j.v")
-        .unroll("C.i")
-        .unroll("C.j")
-    )
+    schedule = work.schedule().parallel("C.t").reorder("C", "k i j").unroll("C.i").vectorize("C.j")
     operations = 2 * TILES * target.cores * rows * 2 * lanes * LENGTH
     return operations / _least_seconds(schedule, target)
 
@@ -90,7 +85,10 @@ def bandwidth(target: Target, capacity: int | None) -> float:
     length = max(1, floats // target.cores // (8 * lanes)) * 8 * lanes
     repeats = max(1, READ // (4 * length))
     work = row_sums(R=repeats, P=target.cores, N=length)
-    return 4 * length * target.cores * repeats / _least_seconds(default_schedule(work, target), target)
+    # Along the rows, and not along the repetitions, which would share what they read: 8 vectors of sums, then one, then its sum.
+    nest = work.schedule()
+    schedule = in_lanes(nest, roles_of(nest.nests, "Y"), LanesPlan(8 * lanes, lanes))
+    return 4 * length * target.cores * repeats / _least_seconds(schedule, target)
 
 
 def _least_seconds(schedule: Schedule, target: Target) -> float:

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from math import floor
 
+from loopwright.autotune.front import cost_of, front, timed
 from loopwright.autotune.lookup import seconds_text
+from loopwright.autotune.record import Record
 from loopwright.autotune.report.chart import Axis, Bar, Bars, Chart, Plot, Point, Series
 from loopwright.autotune.report.history import History, Trial
 from loopwright.autotune.report.ranks import places, rank_correlation
@@ -31,7 +33,8 @@ def charts_of(history: History) -> list[Chart]:
         if history.seconds > 0:
             axis, scale = time_axis(history.seconds)
             found.append(_progress(history, "time", axis, lambda trial: trial.seconds * scale))
-        found += [chart for chart in (_predictions(history), _quality(history)) if chart is not None]
+        others = (_predictions(history), _quality(history), _memory(history))
+        found += [chart for chart in others if chart is not None]
     if history.failures:
         found.append(failures(history.failures))
     return found
@@ -173,6 +176,32 @@ def _ranked(batch: Sequence[Trial]) -> list[Point]:
         for trial in batch
         if trial.record.predicted is not None and trial.record.screen and trial.record.objective == "time"
     ]
+
+
+def _memory(history: History) -> Plot | None:
+    """Time against memory, and what no other schedule beats in both; None where all take the same, or the log does not say."""
+    records = [r for r in timed(t.record for t in history.trials) if r.peak_bytes is not None]
+    sizes = {record.peak_bytes or 0 for record in records}
+    if len(sizes) < 2:
+        return None
+    name, bytes_each = ("MiB", 1 << 20) if max(sizes) >= 1 << 20 else ("KiB", 1 << 10)
+    unit, scale = unit_for([record.seconds or 0.0 for record in records])
+
+    def points(some: Sequence[Record]) -> tuple[Point, ...]:
+        return tuple((size / bytes_each, seconds * scale) for seconds, size in map(cost_of, some))
+
+    best = front(records, cost_of)
+    return Plot(
+        "time-and-memory",
+        "Time and memory",
+        Axis(f"memory beside the arguments, {name}"),
+        Axis(f"time of a call, {unit}", log=True),
+        (
+            Series("whole", "dots", thinned(points(records)), "a trial, all cores"),
+            Series("time", "rings", points(best), "no other is better in both"),
+        ),
+        f"of {len(records)} schedules, {len(best)} are beaten by no other in both",
+    )
 
 
 def unit_for(seconds: Sequence[float]) -> tuple[str, float]:

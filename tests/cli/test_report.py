@@ -246,6 +246,17 @@ def test_it_shows_how_well_each_batch_was_predicted() -> None:
     assert "model-quality" not in [chart.name for chart in charts_of(unknown)]
 
 
+def test_time_against_memory_where_it_differs() -> None:
+    costs = [(4e-3, 1 << 20), (2e-3, 3 << 19), (1e-3, 1 << 21), (3e-3, 1 << 21)]
+    (history,) = histories([record(n, seconds=s, peak_bytes=size) for n, (s, size) in enumerate(costs)])
+    (chart,) = [chart for chart in charts_of(history) if chart.name == "time-and-memory"]
+    assert isinstance(chart, Plot)
+    assert chart.x.label.endswith("MiB")
+    assert chart.series[1].points == ((2.0, 1.0), (1.5, 2.0), (1.0, 4.0))
+    (same,) = histories([record(n, peak_bytes=4096) for n in range(9)])
+    assert "time-and-memory" not in [chart.name for chart in charts_of(same)]
+
+
 def test_finalists_are_written_last_and_cost_no_time() -> None:
     """They are timed while the rest of the batch is, and their records end up behind it."""
     (history,) = histories([record(0), record(10), record(4), record(12), record(6), record(20)])
