@@ -154,6 +154,34 @@ def lookup(
     return Lookup(None, Provenance.of_default(snapshot.path, asked, target_text(wanted), reason + unread))
 
 
+def lookup_by_sizes(log: LogLike, workload: str, target: TargetLike) -> list[tuple[dict[str, int], Lookup]]:
+    """Find the best record for each of the numbers at which a workload with symbolic sizes was tuned (``tune(at=...)``).
+
+    Returns:
+        The numbers, by the names of the sizes, and what was found for them, in the order of the log.
+
+    Errors:
+        LogError: as for :func:`lookup`.
+    """
+    snapshot, wanted = _snapshot(log), target_json(target)
+    best: dict[tuple[tuple[str, int], ...], tuple[Entry, TargetMatch]] = {}
+    for entry in snapshot.entries(workload):
+        pair = entry, compare_targets(entry.record.target, wanted)
+        at = entry.record.extra.get("at")
+        if isinstance(at, dict) and pair[1].compatible and _is_candidate(entry.record):
+            numbers = tuple(sorted(at.items()))
+            if numbers not in best or _by_time(pair) < _by_time(best[numbers]):
+                best[numbers] = pair
+    found = []
+    for numbers, (entry, match) in best.items():
+        asked, on = entry.record.label, target_text(wanted)
+        provenance = Provenance.of_record(
+            snapshot.path, asked, on, entry.record, entry.line, match.differences
+        )
+        found.append((dict(numbers), Lookup(entry.record, provenance)))
+    return found
+
+
 def no_log(target: TargetLike, *, name: str = "", args: Mapping[str, Any] | None = None) -> Provenance:
     """Return the provenance of a kernel that was built without a log."""
     asked = workload_label(name, args or {})
@@ -212,6 +240,11 @@ def _unread(snapshot: Snapshot) -> str:
 
 def _is_candidate(record: Record) -> bool:
     return record.verified and record.seconds is not None
+
+
+def _by_time(pair: tuple[Entry, TargetMatch]) -> tuple[int, float, int]:
+    entry, match = pair
+    return match.rank, entry.record.seconds or 0.0, entry.line
 
 
 def _unusable(compared: Sequence[tuple[Entry, TargetMatch]], wanted: str) -> str:

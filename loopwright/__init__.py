@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from loopwright.building import build as build
     from loopwright.building import default_schedule as default_schedule
     from loopwright.building import lower as lower
+    from loopwright.dispatching import dispatch as dispatch
     from loopwright.sched.errors import ArgumentError as ArgumentError
     from loopwright.sched.errors import ArgumentTypeError as ArgumentTypeError
     from loopwright.sched.errors import BuildError as BuildError
@@ -176,6 +177,7 @@ _HOME = {
         "sched.runtime.kernel": "Kernel",
         "sched.runtime.library": "load",
         "building": "UntunedWarning build default_schedule lower",
+        "dispatching": "dispatch",
         "sched.importer": "from_te from_tir",
         "autotune.cost_model": "CostModel",
         "autotune.measure.task": "Repeats",

@@ -7,7 +7,6 @@ bfloat16, another library's array) is lent to the kernel where it lies.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -16,6 +15,7 @@ import numpy as np
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import ArgumentError, ArgumentTypeError
+from loopwright.sched.runtime.dlpack import Loan, shared
 from loopwright.sched.runtime.signature import DLPACK_CODES, OUTPUT, Param, Signature
 from loopwright.sched.runtime.sizes import broken_promise, dim_text, nodes, number, shape_text
 
@@ -203,7 +203,7 @@ def _from_dlpack(where: str, value: Any) -> Array:
             raise ArgumentTypeError(
                 f"{where} lies on a device of DLPack type {device}; this kernel runs on the CPU"
             )
-        view: Array = np.from_dlpack(value)
+        view: Array = shared(value)
     except ArgumentTypeError:
         raise
     except Exception as error:  # whatever the foreign library raises
@@ -261,56 +261,3 @@ def _check_memory(signature: Signature, views: Sequence[Array], addresses: Seque
             ):
                 kind = "output" if other.role == OUTPUT else "argument"
                 raise ArgumentError(f"{_says(signature, param)} overlaps {kind} {other.name} in memory")
-
-
-class _DLTensor(ctypes.Structure):
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.c_void_p),
-        ("strides", ctypes.c_void_p),
-        ("byte_offset", ctypes.c_uint64),
-    )
-
-
-class _DLManagedTensor(ctypes.Structure):
-    _fields_ = (("tensor", _DLTensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
-
-
-_new_capsule = ctypes.pythonapi.PyCapsule_New
-_new_capsule.restype = ctypes.py_object
-_new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-
-
-class Loan:
-    """An array that was checked, offered through DLPack whatever NumPy thinks of offering it itself.
-
-    NumPy refuses read-only arrays and types it does not own. The kernel writes to no input, so
-    lending these is safe. The loan must outlive the call.
-    """
-
-    __slots__ = ("_managed", "_shape", "_view")
-
-    def __init__(self, param: Param, view: Array, address: int) -> None:
-        self._view = view
-        self._shape = (ctypes.c_int64 * max(1, view.ndim))(*view.shape)
-        code, bits = DLPACK_CODES[param.dtype]
-        shape = ctypes.addressof(self._shape)
-        tensor = _DLTensor(address, 1, 0, view.ndim, code, bits, 1, shape, None, 0)
-        self._managed = _DLManagedTensor(tensor, None, None)
-
-    @property
-    def array(self) -> Array:
-        """The array that is lent."""
-        return self._view
-
-    def __dlpack__(self, **_: Any) -> Any:
-        return _new_capsule(ctypes.addressof(self._managed), b"dltensor", None)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from loopwright.sched.errors import ExportError, path_of
 from loopwright.sched.runtime.c_source import SIGN, CFunction, header, identifier, source
+from loopwright.sched.runtime.library import check_exportable
 from loopwright.sched.runtime.toolchain import run, tool, writing
 from loopwright.sched.runtime.versions import versions
 
@@ -34,10 +35,7 @@ def export_c(kernel: Kernel, path: str | PathLike[str], name: str | None, thread
 
 
 def _function(kernel: Kernel, name: str | None) -> CFunction:
-    if kernel.lowered is None:
-        raise ExportError(
-            f"{kernel.signature.name} was loaded from a library, and that is all its code; build it here to export it for C"
-        )
+    check_exportable(kernel)
     called = identifier(kernel.signature.name) if name is None else name
     if not isinstance(called, str) or called != identifier(called):
         raise ExportError(f"name={name!r} is no name for a C function")

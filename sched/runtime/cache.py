@@ -100,13 +100,16 @@ def limit() -> int:
 
 
 def key_of(schedule: Schedule, target: Target, work: Workload) -> str | None:
-    """The key of a build; None if something decides its code that the schedule does not say, or it cannot run here.
+    """The key of a build; None for what is not kept.
 
-    That is what C functions and intrinsics of the user's compute.
+    That is code that does not run on this CPU, and code that is decided by more than the schedule says: by what C functions,
+    or intrinsics of the user's, compute.
     """
+    if target.kind != "cpu" or target.missing_on(host_facts()):
+        return None
     nests = schedule.nests
     tensorized = any(nest.tensor is not None for one in nests.versions() for nest in one.stages.values())
-    if tensorized or any(externs(work)) or target.missing_on(host_facts()):
+    if tensorized or any(externs(work)):
         return None
     facts = [
         FORMAT,

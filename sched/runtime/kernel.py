@@ -104,7 +104,7 @@ class Kernel:
             from loopwright.sched.runtime.build import build_schedule
 
             again = build_schedule(self.schedule, self.target)
-            self._module, self._lowered = again.module, again.lowered
+            self._module, self._lowered = again._module, again._lowered
 
     def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
         """Run the kernel; see the class."""

@@ -149,7 +149,7 @@ def _linked(kernels: Sequence[Kernel], form: str, folder: Path) -> Path:
     from loopwright.sched.runtime.versions import versions
 
     for kernel in kernels:
-        _check_exportable(kernel)
+        check_exportable(kernel)
     compiler = tool("CC")
     symbols = [ENTRY] if len(kernels) == 1 else [f"{ENTRY}_{i}" for i in range(len(kernels))]
     parts = [_object(kernel, symbol, folder) for kernel, symbol in zip(kernels, symbols, strict=True)]
@@ -168,15 +168,23 @@ def _linked(kernels: Sequence[Kernel], form: str, folder: Path) -> Path:
     return made
 
 
-def _check_exportable(kernel: Kernel) -> None:
+def check_exportable(kernel: Kernel) -> None:
+    """Find out whether there is code of a kernel to write.
+
+    Raises:
+        ExportError: it is for a device, comes from a library itself, or lacks its checks.
+    """
+    name, kind = kernel.signature.name, kernel.target.kind
+    if kind != "cpu":
+        raise ExportError(
+            f"{name} is a kernel for {kind}, and libraries hold kernels for CPUs; build it from the log where it runs"
+        )
     if kernel.module is None:
         raise ExportError(
-            f"{kernel.signature.name} was loaded as a part of a library; build it here to export it"
+            f"{name} was loaded from a library, which holds no more of it; build it here to export it"
         )
     if not kernel.checked:
-        raise ExportError(
-            f"{kernel.signature.name} was built without argument checks; build it with them to export it"
-        )
+        raise ExportError(f"{name} was built without argument checks; build it with them to export it")
 
 
 def _object(kernel: Kernel, symbol: str, folder: Path) -> Path:

@@ -15,6 +15,7 @@ import pytest
 import loopwright as lw
 from loopwright.sched.errors import BuildError, LoopwrightError
 from loopwright.sched.runtime import cache, compile
+from loopwright.sched.runtime.device.target import DeviceTarget
 from loopwright.sched.runtime.kernel import Kernel
 
 
@@ -244,6 +245,8 @@ def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_what_the_schedule_does_not_say_is_not_kept(place: Path) -> None:
+    work = scaled(5)
+    assert cache.key_of(work.schedule(), DeviceTarget("cuda", "sm_80"), work) is None
     x = lw.input("x", (4,), "float64")
     cosine = lw.extern("cos", takes=("float64",), returns="float64", numpy=np.cos)
     lw.build(lw.Workload("w", {}, [x], [lw.compute("y", (4,), lambda i: cosine(x[i]))]))
