@@ -140,19 +140,6 @@ def test_it_shows_progress_failures_predictions_and_the_winner(log: Path) -> Non
     assert "stopped &amp; ended" in html
 
 
-def test_what_else_was_searched_for_is_said(tmp_path: Path) -> None:
-    """What was predicted by another objective is no prediction of times."""
-    path = tmp_path / "both.jsonl"
-    sizes = [0, 100, 9000, 9000]
-    records = [record(n, peak_bytes=size, objective="both") for n, size in enumerate(sizes)]
-    path.write_bytes(b"".join(one.to_line() for one in records))
-    html = render(path)
-    assert "trial 3 of the automatic space, 250 us, " in html
-    assert "8.79 KiB of memory; searched for both: " in html
-    assert "the front has 3, the smallest at most twice as slow takes 500 us with 100 B of memory" in html
-    assert "Predicted and measured" not in html
-
-
 def test_without_the_workload_the_directives_are_shown(log: Path) -> None:
     html = render(log)
     assert "split(" in html
