@@ -25,8 +25,8 @@ from loopwright.sched.scheduling.schedule import Schedule
 
 Array = np.ndarray[Any, Any]
 Changed = Callable[[Sequence[Sketch]], Sequence[Sketch]]
-# Points of a thinned space at most, and points of each other shape.
-MOST_POINTS, OTHER_POINTS = 4_500, 320
+# Points of a thinned space at most; how many of them are recorded at most, and how many of each other shape.
+MOST_POINTS, POINTS, OTHER_POINTS = 4_500, 3_300, 240
 # Sums of a tile, in registers: twice as many as there are.
 MOST_SUMS = 32
 # Combinations that are looked at together; of more than so many the legal ones are estimated from as many at random.
@@ -59,17 +59,17 @@ def spaces() -> dict[str, Space]:
 
 
 def recorded(space: Space, number: int, target: Target) -> tuple[tuple[Sketch, ...], list[Point]]:
-    """What is recorded of a shape: the sketches, and their points in the order of recording, which is a random one.
+    """What is recorded of a shape: the sketches with knobs, and their points in the order of recording, a random one.
 
-    Of the first shape, all points of the thinned space; of the others some at random of the whole.
+    Of the first shape these are of the thinned space, of the others of the whole.
     """
-    found = tuple(space.changed(sketches(space.shapes[number], target)))
+    found = tuple(sketch for sketch in space.changed(sketches(space.shapes[number], target)) if sketch.knobs)
     if number:
         return found, RandomSearch(SearchSpace(found, target)).propose(OTHER_POINTS)
     found = thinned(found)
     points = list(legal_points(found))
     order = np.random.default_rng(0).permutation(len(points))
-    return found, [points[n] for n in order]
+    return found, [points[n] for n in order[:POINTS]]
 
 
 def thinned(found: Sequence[Sketch], most: int = MOST_POINTS) -> tuple[Sketch, ...]:

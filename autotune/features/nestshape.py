@@ -29,9 +29,9 @@ class Access:
     """One tensor as a stage reads or writes it: for each dimension the axes that move its index, with their steps."""
 
     tensor: str
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
     itemsize: int
-    dims: tuple[tuple[tuple[Axis, int], ...], ...]
+    dims: tuple[tuple[tuple[Axis, Size], ...], ...]
     packed: bool = False
     write: bool = False
 
@@ -43,7 +43,7 @@ class Access:
         """Whether a step along the axis goes to the next element in memory."""
         if not self.dims or any(a is axis for dim in self.dims[:-1] for a, _ in dim):
             return False
-        return any(a is axis and step == 1 for a, step in self.dims[-1])
+        return any(a is axis and isinstance(step, int) and step == 1 for a, step in self.dims[-1])
 
 
 def steps(index: Expr) -> tuple[tuple[Axis, int], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 import numpy as np
@@ -16,6 +16,7 @@ from loopwright.autotune.features.nestshape import (
     access_of,
     least,
     most,
+    product,
     write_of,
 )
 from loopwright.autotune.features.stagecost import StageCost, stage_cost
@@ -25,8 +26,7 @@ from loopwright.sched.lowering.prepare import Definition, definitions
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.nest import Nests
 
-# Factors of splits, for each stage: outer loop -> array over candidates.
-Factors = Mapping[str, Mapping[str, Size]]
+Sizes = Mapping[str, Mapping[str, Size]]
 
 NAMES = (
     "estimate", "compute", "fetch", "move1", "move2", "move3",
@@ -37,6 +37,21 @@ NAMES = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """In what candidates of one structure differ.
+
+    Attributes:
+        factors: of splits, for each stage: outer loop -> an array over candidates.
+        extents: of axes, where they are not the same for all: stage -> axis -> an array.
+        steps: how many times as far a step along such an axis goes as in the structure: stage -> axis -> an array.
+    """
+
+    factors: Sizes = field(default_factory=dict)
+    extents: Sizes = field(default_factory=dict)
+    steps: Sizes = field(default_factory=dict)
+
+
 @dataclass
 class Placed:
     """A stage with its loops as arrays, its accesses, and the parallel iterations around it."""
@@ -45,8 +60,13 @@ class Placed:
     definition: Definition
     accesses: list[Access]
     cost: StageCost
-    parallel: Size
+    around: Size
     inner: bool
+
+    @property
+    def parallel(self) -> Size:
+        """The parallel iterations it is shared out over."""
+        return most(self.cost.parallel, self.around)
 
 
 @dataclass(frozen=True)
@@ -75,21 +95,21 @@ class Structure:
         return cls(nests, found, accesses)
 
 
-def place_all(structure: Structure, factors: Factors, target: Target) -> list[Placed]:
+def place_all(structure: Structure, numbers: Numbers, target: Target) -> list[Placed]:
     """Every stage that has loops, consumers before producers, with its cost."""
     stages, found = structure.nests.stages, structure.definitions
     placed: dict[str, Placed] = {}
     for nest in reversed(list(stages.values())):
         if nest.name in found and nest.place.kind != "after":
-            _place(nest.name, structure, factors, placed, target)
+            _place(nest.name, structure, numbers, placed, target)
     for nest in stages.values():
         if nest.name in found and nest.place.kind == "after":
-            _place(nest.name, structure, factors, placed, target)
+            _place(nest.name, structure, numbers, placed, target)
     return list(placed.values())
 
 
 def _place(
-    name: str, structure: Structure, factors: Factors, placed: dict[str, Placed], target: Target
+    name: str, structure: Structure, numbers: Numbers, placed: dict[str, Placed], target: Target
 ) -> None:
     nests = structure.nests
     nest, definition = nests.stages[name], structure.definitions[name]
@@ -97,6 +117,9 @@ def _place(
         axis.name: known(size) for axis, size in zip(definition.axes, definition.run, strict=True)
     }
     domain |= {axis.name: known(axis.extent) for axis in definition.stage.reduce_axes}
+    own = numbers.extents.get(name, {})
+    domain |= {axis: own[axis] for axis in domain if axis in own}
+    needed = product(domain[axis.name] for axis in definition.stage.axes)
     runs: Size = 1.0
     around: Size = 1.0
     place = nests.place_of(name)
@@ -110,11 +133,23 @@ def _place(
         domain |= {axis.name: size for axis, size in dims if axis is not None}
         runs = host.shape.product(names[:cut]) * host.cost.runs
         outer = [loop.name for loop in host.shape.nest.loops[:cut] if loop.kind == "parallel"]
-        around = host.shape.product(outer) if outer else 1.0
-    shape = NestShape(nest, factors.get(name, {}), domain)
-    accesses = structure.accesses[name]
-    cost = stage_cost(shape, definition, accesses, runs, target)
-    placed[name] = Placed(shape, definition, accesses, cost, most(cost.parallel, around), host is not None)
+        around = host.shape.product(outer) if outer else host.around
+    shape = NestShape(nest, numbers.factors.get(name, {}), domain)
+    accesses = [_sized(access, name, structure, numbers) for access in structure.accesses[name]]
+    cost = stage_cost(shape, definition, accesses, needed, runs, target)
+    placed[name] = Placed(shape, definition, accesses, cost, around, host is not None)
+
+
+def _sized(access: Access, stage: str, structure: Structure, numbers: Numbers) -> Access:
+    """An access of a stage, with the shape that its tensor has, and the steps that it makes, in each candidate."""
+    steps, extents = numbers.steps.get(stage), numbers.extents.get(access.tensor)
+    dims, shape = access.dims, access.shape
+    if steps:
+        dims = tuple(tuple((a, s * steps[a.name] if a.name in steps else s) for a, s in dim) for dim in dims)
+    if extents and access.tensor in structure.definitions:
+        axes = structure.definitions[access.tensor].axes
+        shape = tuple(extents.get(axis.name, size) for axis, size in zip(axes, shape, strict=True))
+    return replace(access, dims=dims, shape=shape) if steps or extents else access
 
 
 def _is_packed(nests: Nests, tensor: str) -> bool:
@@ -134,12 +169,12 @@ def _region(host: Placed, name: str, inside: frozenset[str], produced: bool) -> 
     return sizes or []
 
 
-def features(structure: Structure, factors: Factors, target: Target, count: int) -> Array:
+def features(structure: Structure, numbers: Numbers, target: Target, count: int) -> Array:
     """A row of :data:`NAMES` for each of ``count`` candidates of one structure.
 
     ``estimate`` is log2 of the cycles a simple machine model expects; it ranks candidates before anything is measured.
     """
-    stages = place_all(structure, factors, target)
+    stages = place_all(structure, numbers, target)
     main = max(stages, key=lambda p: float(np.median(p.cost.points * p.cost.runs * np.ones(count))))
     sides = [p for p in stages if p is not main]
     times = {id(p): _time(p, target) for p in stages}
