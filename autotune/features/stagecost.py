@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loopwright.autotune.features.nestshape import Access, Array, NestShape, Size, product
+from loopwright.autotune.features.nestshape import Access, Array, NestShape, Size
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Axis, Call
 from loopwright.sched.language.expr import walk as walk_expr
-from loopwright.sched.language.extents import known
 from loopwright.sched.lowering.prepare import Definition
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.nest import Loop
