@@ -163,9 +163,9 @@ def tune(
 def run_batches(session: Session, bench: Bench, budget: Budget) -> None:
     """Batch after batch, until the budget or the space is used up."""
     done, cores = 0, len(bench.pool.seats)
-    while (size := budget.next_batch(done, len(session.batches), cores, session.stale)) > 0:
+    while (size := budget.next_batch(done, cores, session.stale)) > 0:
         closing = budget.closing(done)
-        ahead = budget.next_batch(done + size, len(session.batches) + 1, cores)
+        ahead = budget.next_batch(done + size, cores)
         measured = session.round(
             bench.task(session.work), bench.pool, bench.finals, size, budget.until, closing, ahead
         )

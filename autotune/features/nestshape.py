@@ -110,6 +110,7 @@ class NestShape:
         self._axes = {name: frozenset((name,)) for name in domain}
         self._splits: dict[str, tuple[str, str, Size]] = {}
         self._fused: dict[str, tuple[str, Size, bool]] = {}
+        self.tails: Size = 0  # splits that leave a rest
         for relation in nest.relations:
             if isinstance(relation, Split):
                 self._split(relation, factors.get(relation.outer, relation.factor))
@@ -136,6 +137,7 @@ class NestShape:
         outer = self._new(split.outer, -(-size // factor), axes)
         inner = self._new(split.inner, least(factor, size), axes)
         self._splits[parent] = (outer, inner, factor)
+        self.tails = self.tails + 1 * (size % factor != 0)
 
     def _fuse(self, fuse: Fuse) -> None:
         outer, inner = self._current[fuse.outer], self._current[fuse.inner]

@@ -28,12 +28,17 @@ from loopwright.sched.scheduling.nest import Nests
 
 Sizes = Mapping[str, Mapping[str, Size]]
 
+# Beside the stage with the most work, so many of the others are looked at one by one.
+SIDES = (1, 2, 3)
+OF_SIDE = ("time", "fetch", "lanes", "chains", "tails", "inner_reduction")
 NAMES = (
     "estimate", "compute", "fetch", "move1", "move2", "move3",
     "lanes", "vectors", "chains", "chains_per_register", "unrolled", "fetch_per_operation", "tile_bytes", "tile_per_l1",
     "traffic1", "traffic2", "traffic3", "waste", "gathers", "parallel", "imbalance",
     "outer0", "outer1", "outer2", "inner_reduction",
     "stages", "inner_stages", "side_points", "side_lanes", "serial_side", "side_estimate",
+    "tails", "all_operations", "all_fetches", "all_code",
+    *(f"{feature}_{nth}" for nth in SIDES for feature in OF_SIDE),
 )  # fmt: skip
 
 
@@ -175,16 +180,14 @@ def features(structure: Structure, numbers: Numbers, target: Target, count: int)
     ``estimate`` is log2 of the cycles a simple machine model expects; it ranks candidates before anything is measured.
     """
     stages = place_all(structure, numbers, target)
-    main = max(stages, key=lambda p: float(np.median(p.cost.points * p.cost.runs * np.ones(count))))
-    sides = [p for p in stages if p is not main]
-    times = {id(p): _time(p, target) for p in stages}
-    total = sum(t[0] for t in times.values())
-    c, own = main.cost, times[id(main)]
+    stages.sort(key=lambda p: float(np.median(p.cost.points * p.cost.runs * np.ones(count))), reverse=True)
+    main, *sides = stages
+    times = [_time(p, target) for p in stages]
+    total = sum(time[0] for time in times)
+    c, own = main.cost, times[0]
     work = c.operations * c.runs
-    loops = main.shape.nest.loops
-    spatial = [main.shape.extent[loop.name] for loop in loops if not loop.reduce][:3]
+    spatial = [main.shape.extent[loop.name] for loop in main.shape.nest.loops if not loop.reduce][:3]
     spatial += [1] * (3 - len(spatial))
-    reducing = [main.shape.extent[loop.name] for loop in loops if loop.reduce]
     side_points = sum(p.cost.points * p.cost.runs for p in sides)
     columns = [
         _log(total), _log(own[1]), _log(own[2]), _log(own[3]), _log(own[4]), _log(own[5]),
@@ -192,13 +195,42 @@ def features(structure: Structure, numbers: Numbers, target: Target, count: int)
         c.fetches * c.runs / work, _log(c.tile_bytes), c.tile_bytes / target.l1,
         *(_log(t * c.runs / work) for t in c.traffic),
         c.waste, c.gathers, _log(main.parallel), imbalance(main.parallel, target.cores),
-        *(_log(e) for e in spatial), _log(reducing[-1] if reducing else 1),
+        *(_log(e) for e in spatial), _log(_inner_reduction(main)),
         len(stages), sum(p.inner for p in stages),
         _log(side_points + 1), _least([p.cost.lanes for p in sides]),
         sum(1 for p in sides if np.all(p.parallel <= 1)),
-        _log(sum(times[id(p)][0] for p in sides) / total + 1e-6),
+        _log(sum(time[0] for time in times[1:]) / total + 1e-6),
+        main.shape.tails,
+        _log(sum(p.cost.operations * p.cost.runs for p in stages)),
+        _log(sum(p.cost.fetches * p.cost.runs for p in stages)),
+        _log(sum(_code(p) for p in stages)),
     ]  # fmt: skip
+    for nth in SIDES:
+        columns += _of_side(stages[nth], times[nth]) if nth < len(stages) else [0.0] * len(OF_SIDE)
     return np.stack([np.broadcast_to(np.asarray(column, np.float32), (count,)) for column in columns], axis=1)
+
+
+def _of_side(placed: Placed, time: tuple[Size, ...]) -> list[Size]:
+    """What is said of a stage beside the main one: :data:`OF_SIDE`."""
+    c = placed.cost
+    return [
+        _log(time[0]),
+        _log(time[2]),
+        _log(c.lanes),
+        c.chains,
+        placed.shape.tails,
+        _log(_inner_reduction(placed)),
+    ]
+
+
+def _inner_reduction(placed: Placed) -> Size:
+    reducing = [placed.shape.extent[loop.name] for loop in placed.shape.nest.loops if loop.reduce]
+    return reducing[-1] if reducing else 1
+
+
+def _code(placed: Placed) -> Size:
+    """Copies of the body: unrolling makes them, and each tail doubles them."""
+    return placed.cost.unrolled * 2.0**placed.shape.tails
 
 
 def imbalance(parallel: Size, cores: int) -> Size:
@@ -223,7 +255,7 @@ def _time(placed: Placed, target: Target) -> tuple[Size, ...]:
     fetch = (c.fetches + c.stores) * c.runs / 2.0
     moves = [t * c.runs / rate for t, rate in zip(c.traffic, (32.0, 12.0, 4.0), strict=True)]
     # Copies of the body beyond what the instruction cache takes.
-    bloat = 1.0 + np.maximum(c.unrolled - 256, 0) / 512.0
+    bloat = 1.0 + np.maximum(_code(placed) - 256, 0) / 512.0
     cycles = np.maximum(compute, fetch) * bloat + 0.5 * (moves[0] + moves[1]) + moves[2]
     share = imbalance(placed.parallel, target.cores) / target.cores
     return cycles * share, compute, fetch, *moves

@@ -21,6 +21,10 @@ Array = np.ndarray[Any, Any]
 class Replay:
     """A recorded space with its scores, as the tuner reckons them: one-core times, made longer by uneven shares.
 
+    Args:
+        cache: the recording.
+        seeded: whether the search may begin with what the sketches want tried first, which is near what is best.
+
     Attributes:
         space: where to search; its legal points are those that were timed.
         scores: the score of each.
@@ -32,8 +36,8 @@ class Replay:
         scores = replay.trials(AnnealSearch(replay.space, seed=0), most=200)
     """
 
-    def __init__(self, cache: Cache) -> None:
-        self.cache, self.space = cache, RecordedSpace(cache)
+    def __init__(self, cache: Cache, seeded: bool = True) -> None:
+        self.cache, self.space = cache, RecordedSpace(cache, seeded)
         self.points = sorted(cache.times)
         self.rows = self.space.rows(self.points)
         times = np.array([cache.times[point] for point in self.points])
@@ -54,13 +58,13 @@ class Replay:
         """
         if lessons:
             search.teach(lessons)
-        budget, found, batches = Budget(most, None, 0.0), list[float](), 0
-        while size := budget.next_batch(len(found), batches, self.cache.target.cores):
+        budget, found = Budget(most, None, 0.0), list[float]()
+        while size := budget.next_batch(len(found), self.cache.target.cores):
             points = search.propose(size, budget.closing(len(found)))
             scores = [self.scores[point] for point in points]
             if not points:
                 break
-            found, batches = found + scores, batches + 1
+            found += scores
             if min(scores) <= enough:
                 break
             search.learn(points, scores)

@@ -30,11 +30,12 @@ class RecordedSketch(Sketch):
 class RecordedSpace(SearchSpace):
     """A space whose legal points are those that a recording has times of."""
 
-    def __init__(self, cache: Cache) -> None:
+    def __init__(self, cache: Cache, seeded: bool = True) -> None:
         self._recorded: list[list[Point]] = [[] for _ in cache.sketches]
         for point in sorted(cache.times):
             self._recorded[point.space].append(point)
-        super().__init__(tuple(map(_restricted, cache.sketches, self._recorded)), cache.target)
+        pairs = zip(cache.sketches, self._recorded, strict=True)
+        super().__init__(tuple(_restricted(*pair, seeded) for pair in pairs), cache.target)
         self.point: dict[str, Point] = {}  # of each schedule that was filled, as JSON text
 
     def schedule(self, point: Point) -> Schedule | None:
@@ -53,7 +54,8 @@ class RecordedSpace(SearchSpace):
         return [recorded[n] for n in rng.integers(0, len(recorded), count)] if recorded else []
 
 
-def _restricted(sketch: Sketch, points: list[Point]) -> RecordedSketch:
+def _restricted(sketch: Sketch, points: list[Point], seeded: bool) -> RecordedSketch:
     choices = np.array([point.choice for point in points], np.int64).reshape(len(points), len(sketch.sizes))
     numbers = np.sort(numbers_of(choices, sketch.sizes))
-    return RecordedSketch(sketch.name, sketch.schedule, seeds=sketch.seeds, numbers=numbers)
+    seeds = sketch.seeds if seeded else ()
+    return RecordedSketch(sketch.name, sketch.schedule, seeds=seeds, numbers=numbers)
