@@ -91,7 +91,7 @@ class Row:
 
 def measure(name: str, folder: Path) -> Row:
     """Search one space, from nothing and after its other shapes."""
-    replay = Replay(Cache.read(folder / f"{name}.jsonl.gz"))
+    replay = Replay(Cache.read(folder / f"{name}.jsonl.gz"), seeded=False)
     lessons = [Replay(Cache.read(folder / f"{name}-{n}.jsonl.gz")).lesson() for n in OTHERS]
     needed = {
         strategy: [trials_needed(replay, strategy, seed) for seed in SEEDS]
