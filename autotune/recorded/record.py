@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from loopwright.autotune.measure.bench import Bench
-from loopwright.autotune.measure.pool import Candidate
+from loopwright.autotune.measure.seat import Candidate
 from loopwright.autotune.measure.task import Outcome
 from loopwright.autotune.measure.twins import NOT_ITS_FAULT
 from loopwright.autotune.recorded.cache import Cache
@@ -16,7 +16,7 @@ from loopwright.autotune.space import Point, SearchSpace
 from loopwright.sched.errors import LogError
 
 # Points that are filled and written as data at a time, ahead of the workers.
-AHEAD = 32
+AHEAD = 128
 
 
 class Recorder:

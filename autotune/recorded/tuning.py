@@ -10,8 +10,10 @@ from typing import cast
 from loopwright.autotune.budget import Budget
 from loopwright.autotune.events import silent
 from loopwright.autotune.measure.bench import Bench
-from loopwright.autotune.measure.pool import Candidate, OnOutcome
+from loopwright.autotune.measure.pool import OnOutcome
+from loopwright.autotune.measure.seat import Candidate
 from loopwright.autotune.measure.task import Outcome, Task
+from loopwright.autotune.measure.timing import Timed
 from loopwright.autotune.measure.twins import Twins
 from loopwright.autotune.recorded.cache import Cache
 from loopwright.autotune.recorded.space import RecordedSpace
@@ -99,12 +101,12 @@ class _Stand:
         """All of them were built."""
         return {candidate.trial: Outcome(candidate.trial, verified=True) for candidate in self._asked}
 
-    def race(self, task: Task, trials: Sequence[int]) -> list[float]:
+    def race(self, task: Task, trials: Sequence[int]) -> list[Timed]:
         """Times on all cores, as the one-core times let expect them."""
         ran = [self._built[trial] for trial in trials]
         shares = self._space.shares(self._space.rows([self._space.point[c.schedule] for c in ran]))
         return [
-            self._time(candidate) * float(share) / len(self.seats)
+            Timed(self._time(candidate) * float(share) / len(self.seats), spread=0.0)
             for candidate, share in zip(ran, shares, strict=True)
         ]
 
