@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from loopwright.autotune.log import timestamp
-from loopwright.autotune.measure.hosts import device_name, versions
+from loopwright.autotune.measure.hosts import device_name
 from loopwright.autotune.space import Point, Sketch
 from loopwright.sched.errors import LogError, LoopwrightError
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.runtime.target import Target
+from loopwright.sched.runtime.versions import versions
 from loopwright.sched.scheduling.schedule import Schedule
 
 Array = np.ndarray[Any, Any]
