@@ -177,7 +177,7 @@ class NestShape:
         for dim, size in zip(access.dims, access.shape, strict=True):
             total: Size = 1
             for axis, step in dim:
-                total = total + abs(step) * (self.span(axis.name, inside) - 1)
+                total = total + most(step, -step) * (self.span(axis.name, inside) - 1)
             sizes.append(least(total, size))
         return sizes
 
