@@ -39,7 +39,11 @@ def _gains(tuned: Sequence[Tuned]) -> Iterator[Plot]:
         return
     last = _last(tuned)
     others = sum(1 for t in tuned if t.best and not t.default)
-    remark = f"{others} of them from the first verified time: the default's is not known." if others else ""
+    remark = (
+        f"{others} of the workloads count from their first verified time: the default's is not known."
+        if others
+        else ""
+    )
     yield _gain_plot("trials", trial_axis(last.place), steps, last, lambda trial: float(trial.place), remark)
     if last.clock > 0:
         axis, scale = time_axis(last.clock)
