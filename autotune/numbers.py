@@ -52,9 +52,9 @@ def filed(
     while found is None and (best := Leaders(objective, known, left).best) is not None:
         found = _for_all(best, known, work, at)
         left = [record for record in left if record is not best]
-    both = [_for_all(one.record, known, work, at) for one in result.front] if objective.name == "both" else []
+    both = (_for_all(one.record, known, work, at) for one in result.front)
     front = [record for record in both if record is not None]
-    for record in [found, *front]:
+    for record in [found, *(front if objective.name == "both" else [])]:
         if record is not None and not _has(log, record, target):
             log.append(record)
     if found is None:

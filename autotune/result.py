@@ -119,10 +119,9 @@ class TuneResult:
         """What another objective than time has come to."""
         if self.objective == "time" or self.best is None:
             return ""
-        if self.objective == "both":
-            first, last = self.front[0], self.front[-1]
-            return f"; front of {len(self.front)}, from {first.costs} to {last.costs}"
-        if self.objective == "memory":
+        if self.objective == "both" and len(self.front) > 1:
+            return f"; front of {len(self.front)}, from {self.front[0].costs} to {self.front[-1].costs}"
+        if self.objective in ("memory", "both"):
             return f" with {memory_text(self.best.peak_bytes)}"
         return f"; {self.objective}: {self.figure:.4g}"
 
