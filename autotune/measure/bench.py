@@ -9,6 +9,7 @@ from pathlib import Path
 
 from loopwright.autotune.measure.finals import Finals
 from loopwright.autotune.measure.hosts import memory_limit, usable_cores
+from loopwright.autotune.measure.nursery import Nursery
 from loopwright.autotune.measure.pool import Pool
 from loopwright.autotune.measure.task import Limits, Repeats, Task
 from loopwright.autotune.verify import prepare
@@ -40,8 +41,9 @@ class Bench:
         with ExitStack() as stack:
             self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="loopwright-")))
             cores = usable_cores()[: self.target.cores] or None
-            self.pool = stack.enter_context(Pool(self._limits, cores, self._command))
-            self.finals = stack.enter_context(Finals(self.target.cores, self._limits, self._command))
+            nursery = stack.enter_context(Nursery(self._command))
+            self.pool = stack.enter_context(Pool(nursery, self._limits, cores))
+            self.finals = stack.enter_context(Finals(nursery, self._limits, self.target.cores))
             self._stack = stack.pop_all()
         return self
 

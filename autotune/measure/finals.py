@@ -6,6 +6,7 @@ import selectors
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 
+from loopwright.autotune.measure.nursery import Nursery
 from loopwright.autotune.measure.seat import TICK_SECONDS, Candidate, Seat, note
 from loopwright.autotune.measure.task import KEPT_KERNELS, Limits, Outcome, Task
 from loopwright.autotune.measure.timing import Timed
@@ -14,8 +15,8 @@ from loopwright.autotune.measure.timing import Timed
 class Finals:
     """One worker that uses all cores. Use it as a context manager: leaving it ends the worker."""
 
-    def __init__(self, threads: int, limits: Limits, command: Sequence[str] | None = None) -> None:
-        self.seat = Seat(threads, None, limits, command)
+    def __init__(self, nursery: Nursery, limits: Limits, threads: int) -> None:
+        self.seat = Seat(nursery, threads, None, limits)
         self._built: OrderedDict[tuple[str, int], None] = OrderedDict()  # what the worker keeps
         self._waiting: deque[Candidate] = deque()
         self._outcomes: dict[int, Outcome] = {}

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from loopwright.autotune.measure.hosts import usable_cores
+from loopwright.autotune.measure.nursery import Nursery
 from loopwright.autotune.measure.seat import TICK_SECONDS, Candidate, Seat, note
 from loopwright.autotune.measure.task import Limits, Outcome, Task
 from loopwright.autotune.measure.twins import Twins
@@ -27,16 +28,14 @@ class Pool:
     tried again one by one: what one of them does is never another one's fault.
 
     Args:
+        nursery: where workers come from.
         limits: for each candidate.
         cores: the cores to pin workers to; by default all that this process may use.
-        command: another command line than the usual worker's.
     """
 
-    def __init__(
-        self, limits: Limits, cores: Sequence[int] | None = None, command: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, nursery: Nursery, limits: Limits, cores: Sequence[int] | None = None) -> None:
         places: Sequence[int | None] = cores if cores is not None else (usable_cores() or (None,))
-        self.seats = [Seat(1, core, limits, command) for core in places]
+        self.seats = [Seat(nursery, 1, core, limits) for core in places]
         self.twins = Twins()
         self._queue: deque[Candidate] = deque()
         self._held: list[tuple[Candidate, str]] = []  # with its code, which another candidate is trying

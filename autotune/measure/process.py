@@ -28,12 +28,17 @@ def settle(core: int | None, parent: int) -> None:
 
 def die_with(parent: int) -> None:
     """Have this process killed when its parent ends, however it ends."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    die_with_parent()
     # The parent may have gone before the request; and the request is tied to the thread that started us, and is not there
     # on other systems. A thread that looks now and then covers all of that.
     threading.Thread(target=_watch, args=(parent,), name="parent-watch", daemon=True).start()
+
+
+def die_with_parent() -> None:
+    """Ask the system to kill this process when its parent ends; only Linux does."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _watch(parent: int) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loopwright.autotune.measure.child import Child
+from loopwright.autotune.measure.nursery import Nursery
 from loopwright.autotune.measure.task import KEPT_TASKS, Limits, Outcome, Task
 from loopwright.sched.errors import TuneError
 
@@ -29,9 +30,9 @@ class Candidate:
 class Seat:
     """A place for one worker; when one is lost, the next takes its seat."""
 
-    def __init__(self, threads: int, core: int | None, limits: Limits, command: Sequence[str] | None) -> None:
-        self.threads, self.core, self.limits, self.command = threads, core, limits, command
-        self.child = Child(threads, core, command)
+    def __init__(self, nursery: Nursery, threads: int, core: int | None, limits: Limits) -> None:
+        self.nursery, self.threads, self.core, self.limits = nursery, threads, core, limits
+        self.child = Child(nursery, threads, core)
         self.ready = False
         self.busy: dict[int, Candidate] = {}  # what it is to try, by trial
         self.running: int | None = None  # the trial whose code runs; None while code is made
@@ -49,7 +50,7 @@ class Seat:
     def restart(self) -> None:
         """Replace the worker."""
         self.child.kill()
-        self.child = Child(self.threads, self.core, self.command)
+        self.child = Child(self.nursery, self.threads, self.core)
         self.ready, self.phase = False, "start"
         self.rest()
         self.deadline = time.monotonic() + START_SECONDS
@@ -149,6 +150,7 @@ def note(seat: Seat, message: dict[str, object]) -> Outcome | None:
     """Take in one message of a worker; the outcome, if it is one."""
     match message.get("event"):
         case "ready":
+            seat.child.process = int(str(message["process"]))
             seat.ready, seat.failed_starts = True, 0
             seat.deadline = float("inf")
         case "phase":

@@ -1,13 +1,11 @@
-"""A worker: builds, checks and times candidates that it is sent as data. Run as a process; see ``child.py``.
+"""A worker: builds, checks and times candidates that it is sent as data. A process; see ``forking.py``, ``child.py``.
 
 It never imports the user's code, and it prints nothing: standard output carries the messages.
 """
 
 from __future__ import annotations
 
-import gc
-import json
-import sys
+import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -86,11 +84,7 @@ class Worker:
 
     def serve(self) -> None:
         """Answer messages until the tuner is gone."""
-        import loopwright.autotune.measure.build  # noqa: F401  (the compiler, imported before the clock runs)
-
-        gc.collect()
-        gc.freeze()  # what was imported stays: no collection need look at it again
-        self.channel.send(event="ready")
+        self.channel.send(event="ready", process=os.getpid())
         while (message := self.channel.receive()) is not None:
             operation = message["op"]
             if operation == "task":
@@ -289,13 +283,8 @@ def one_line(error: BaseException) -> str:
     return text if len(text) <= 300 else text[:297] + "..."
 
 
-def main() -> None:
+def main(core: int | None, parent: int) -> None:
     """Settle, and serve until the tuner ends."""
-    settings = json.loads(sys.argv[-1])
     channel = Channel()
-    settle(settings["core"], settings["parent"])
+    settle(core, parent)
     Worker(channel).serve()
-
-
-if __name__ == "__main__":
-    main()

@@ -10,15 +10,15 @@ import sys
 import time
 from typing import Any
 
-from loopwright.autotune.measure import build, worker
+from loopwright.autotune.measure import build, forking
 
 
 def main() -> None:
-    """The usual worker, with a broken compiler."""
+    """The usual workers, with a broken compiler."""
     screened, finalist = build.compile_screened, build.compile_finalist
     build.compile_screened = lambda several: list(map(broken, several, screened(several)))
     build.compile_finalist = lambda lowered: broken(lowered, finalist(lowered))
-    worker.main()
+    forking.main()
 
 
 def broken(lowered: Any, function: Any) -> Any:
