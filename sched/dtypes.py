@@ -111,6 +111,11 @@ def limits(dtype: str) -> tuple[int | float, int | float]:
     return int(info.min), int(info.max)
 
 
+def has_infinities(dtype: str) -> bool:
+    """Whether a float type has infinities; where it has none, what is too large becomes NaN."""
+    return dtype not in FORMATS or FORMATS[dtype].infinities
+
+
 def greatest(dtype: str) -> float:
     """The greatest finite number of a float type."""
     return FORMATS[dtype].greatest if dtype in FORMATS else float(np.finfo(dtype).max)

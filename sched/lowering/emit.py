@@ -142,7 +142,7 @@ class Emitter:
                 a, b = self.index(e.a), self.index(e.b)
                 if e.op in BINARY:
                     return BINARY[e.op](a, b)
-                return integers.quotient(e.op, a, b, index_range(e.a), index_range(e.b))
+                return integers.quotient(e.op, a, b, index_range(e.a), index_range(e.b), self.scratch.hold)
         return tirx.Cast("int64", self.expr(e))
 
     def condition(self, e: Expr) -> Any:
@@ -344,7 +344,8 @@ class Emitter:
         if source == kind:
             return value
         if not (dtypes.is_float(source) and dtypes.is_integer(kind)):
-            return tirx.Cast(kind, value)
+            wraps = dtypes.is_integer(source) and dtypes.is_integer(kind) and not self.ranges.held(e)
+            return integers.cut(value, kind) if wraps else tirx.Cast(kind, value)
         if source == "float16":  # its greatest number is smaller than most limits
             value, source = tirx.Cast("float32", value), "float32"
         return floats.to_integer(self.scratch.hold(value), source, kind, self.ranges(e.value))
@@ -377,7 +378,8 @@ class Emitter:
         if e.op in ("shl", "shr"):
             return integers.shifted(e.op, a, b, e.dtype, constant)
         if integer:
-            return integers.divided(e.op, a, b, e.dtype, constant)
+            negative = self.ranges(e.a).low < 0
+            return integers.divided(e.op, a, b, e.dtype, constant, negative, self.scratch.hold)
         quotient = tirx.floor(tirx.Div(a, b))
         return quotient if e.op == "floordiv" else tirx.Sub(a, tirx.Mul(quotient, b))
 

@@ -9,6 +9,7 @@ overflow, and cut; 64-bit arithmetic is done in halves.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tvm import tirx
@@ -16,13 +17,10 @@ from tvm import tirx
 from loopwright.sched import dtypes
 from loopwright.sched.language.interval import Range
 
+Hold = Callable[[Any], Any]
+
 OPERATIONS = {"add": tirx.Add, "sub": tirx.Sub, "mul": tirx.Mul}
 EXACT: dict[str, Callable[[int, int], int]] = {"add": int.__add__, "sub": int.__sub__, "mul": int.__mul__}
-# Rounding down, and toward zero.
-DIVISIONS = {
-    "floordiv": tirx.FloorDiv, "mod": tirx.FloorMod,
-    "truncdiv": tirx.Div, "truncmod": tirx.Mod,
-}  # fmt: skip
 LOW = 0xFFFFFFFF
 
 
@@ -45,10 +43,18 @@ def negated(a: Any, dtype: str) -> Any:
     return wrapped("sub", tirx.const(0, dtype), a, dtype)
 
 
-def divided(op: str, a: Any, b: Any, dtype: str, divisor: int | None) -> Any:
-    """A division or modulo of :data:`DIVISIONS`; ``divisor`` is the value of ``b`` if it is a constant. By zero: 0."""
-    divide = DIVISIONS[op]
+def divided(op: str, a: Any, b: Any, dtype: str, divisor: int | None, negative: bool, hold: Hold) -> Any:
+    """A division or modulo, rounding down (``floordiv``, ``mod``) or toward zero (``truncdiv``, ``truncmod``). By zero: 0.
+
+    Args:
+        divisor: the value of ``b`` if it is a constant.
+        negative: whether ``a`` can be.
+        hold: makes a value cheap to use several times.
+    """
     zero, one = tirx.const(0, dtype), tirx.const(1, dtype)
+    divide = partial(_machine, op)
+    if op in ("floordiv", "mod") and dtype in dtypes.SIGNED and (negative or divisor is None or divisor < 0):
+        divide = partial(_floored, op, divisor=divisor, hold=hold)
     if divisor is not None and divisor not in (0, -1):
         return divide(a, b)
     trap = tirx.EQ(b, zero)
@@ -56,19 +62,48 @@ def divided(op: str, a: Any, b: Any, dtype: str, divisor: int | None) -> Any:
         return tirx.Select(trap, zero, divide(a, tirx.Select(trap, one, b)))
     # The least integer divided by -1 traps as well.
     minus = tirx.EQ(b, tirx.const(-1, dtype))
-    safe = divide(a, tirx.Select(tirx.Or(trap, minus), one, b))
+    safe = divide(a, hold(tirx.Select(tirx.Or(trap, minus), one, b)))
     turned = negated(a, dtype) if op in ("floordiv", "truncdiv") else zero
     return tirx.Select(trap, zero, tirx.Select(minus, turned, safe))
 
 
-def quotient(op: str, a: Any, b: Any, of_a: Range | None, of_b: Range | None) -> Any:
+def quotient(op: str, a: Any, b: Any, of_a: Range | None, of_b: Range | None, hold: Hold) -> Any:
     """Floor division or modulo of indices, where no operand is as bad as :func:`divided` must expect.
 
     By what is not constant, it is the division of the machine, which floors what is not negative.
     """
-    if isinstance(b, tirx.IntImm) or of_a is None or of_b is None or of_a[0] < 0 or of_b[0] < 1:
-        return divided(op, a, b, "int64", int(b.value) if isinstance(b, tirx.IntImm) else None)
-    return tirx.Div(a, b) if op == "floordiv" else tirx.Mod(a, b)
+    negative = of_a is None or of_a[0] < 0
+    if isinstance(b, tirx.IntImm) or of_b is None or negative or of_b[0] < 1:
+        divisor = int(b.value) if isinstance(b, tirx.IntImm) else None
+        return divided(op, a, b, "int64", divisor, negative, hold)
+    return _machine(op, a, b)
+
+
+def _machine(op: str, a: Any, b: Any) -> Any:
+    """The division of the machine, toward zero."""
+    return tirx.Div(a, b) if op in ("floordiv", "truncdiv") else tirx.Mod(a, b)
+
+
+def _floored(op: str, a: Any, b: Any, divisor: int | None, hold: Hold) -> Any:
+    """A division that rounds down, by ``b``, which is not zero.
+
+    TVM's own asks its analyzer whether ``a`` can be negative, and that knows nothing of integers that wrap: it takes
+    ``int32(x)`` of an unsigned x for positive, and then rounds toward zero.
+    """
+    if divisor is not None and divisor > 0 and divisor & (divisor - 1) == 0:
+        if op == "mod":
+            return tirx.bitwise_and(a, tirx.const(divisor - 1, a.ty.dtype))
+        return tirx.shift_right(a, tirx.const(divisor.bit_length() - 1, a.ty.dtype))
+    zero = tirx.const(0, b.ty.dtype)
+    rest = hold(tirx.Mod(a, b))
+    if divisor is not None:
+        beyond = tirx.LT(rest, zero) if divisor > 0 else tirx.GT(rest, zero)
+    else:
+        beyond = tirx.And(tirx.Not(tirx.EQ(rest, zero)), tirx.LT(tirx.bitwise_xor(rest, b), zero))
+    if op == "mod":
+        return tirx.Select(beyond, tirx.Add(rest, b), rest)
+    whole = hold(tirx.Div(a, b))
+    return tirx.Select(beyond, tirx.Sub(whole, tirx.const(1, b.ty.dtype)), whole)
 
 
 def shifted(op: str, a: Any, b: Any, dtype: str, amount: int | None) -> Any:
@@ -99,8 +134,13 @@ def _as(a: Any, dtype: str) -> Any:
     return a if dtype in dtypes.SIGNED else _opaque(a, dtype)
 
 
+def cut(a: Any, dtype: str) -> Any:
+    """``a`` in an integer type that does not hold all its values: the bits that fit."""
+    return _opaque(a, dtype)
+
+
 def _opaque(a: Any, dtype: str) -> Any:
-    """``a`` in another type of its width. The complements cancel, but hide the range of ``a`` from TVM's simplifier."""
+    """``a`` in another type. The complements cancel, but hide the range of ``a`` from TVM's simplifier."""
     return tirx.bitwise_not(tirx.Cast(dtype, tirx.bitwise_not(a)))
 
 

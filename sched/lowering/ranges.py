@@ -51,6 +51,11 @@ class Ranges:
         span, whole = self._integer(expr), of_dtype(expr.dtype)
         return span is not None and whole.low <= span.low and span.high <= whole.high
 
+    def held(self, expr: Cast) -> bool:
+        """Whether an integer keeps its value in another type."""
+        span, whole = self(expr.value), of_dtype(expr.dtype)
+        return whole.low <= span.low and span.high <= whole.high
+
     @staticmethod
     def _held(expr: Expr, span: Span | None) -> Span:
         whole = of_dtype(expr.dtype)
@@ -94,8 +99,10 @@ class Ranges:
         if dtypes.is_float(expr.dtype):
             # Rounding to fewer digits may move the ends of the range: they are given room.
             wide = 4 * max(abs(inner.low), abs(inner.high))
-            inside = wide < dtypes.greatest(expr.dtype)
-            return Span(-wide, wide, inner.nan) if inside else Span(-math.inf, math.inf, inner.nan)
+            if wide < dtypes.greatest(expr.dtype):
+                return Span(-wide, wide, inner.nan)
+            # Where there are no infinities, what is too large becomes NaN.
+            return Span(-math.inf, math.inf, inner.nan or not dtypes.has_infinities(expr.dtype))
         if dtypes.is_float(source) or expr.dtype == "bool":
             return None
         return inner

@@ -153,7 +153,8 @@ def _compare(name: str, got: Array, want: Array, slack: Array | None) -> str | N
         distance = _distance(got, want)
         # Where the slack is no number (0/0, inf - inf) any number will do; but what was never written is NaN.
         loose = np.isnan(slack) & (np.isfinite(got) | ~np.isfinite(want))
-        wrong = ~((distance <= slack) | (got == want) | ((got != got) & (want != want)) | loose)
+        beyond = _may_overflow(want, slack) & ~np.isfinite(got)
+        wrong = ~((distance <= slack) | (got == want) | ((got != got) & (want != want)) | loose | beyond)
     if not wrong.any():
         return None
     worst = np.unravel_index(
@@ -164,6 +165,13 @@ def _compare(name: str, got: Array, want: Array, slack: Array | None) -> str | N
     if slack is None or want.dtype == bool:
         return line
     return f"{line}, which rounding moves by at most {float(slack[worst]):.2g}"
+
+
+def _may_overflow(want: Array, slack: Array) -> Array:
+    """Where rounding may lead beyond the greatest number, to an infinity or NaN."""
+    if not dtypes.is_float(want.dtype.name):
+        return np.zeros(want.shape, bool)
+    return np.isfinite(slack) & (np.abs(want.astype(np.float64)) + slack > dtypes.greatest(want.dtype.name))
 
 
 def _distance(got: Array, want: Array) -> Array:

@@ -32,3 +32,14 @@ def spread(fn: Callable[[Array], Array], x: Array, slack: Array) -> Array:
         0.0,
         np.nan_to_num(np.fmax(np.abs(fn(x + slack) - here), np.abs(fn(x - slack) - here)), posinf=np.inf),
     )
+
+
+def of_sum(count: Array | float, unit: float, weight: Array, total: Array) -> Array:
+    """How far a sum may be off, in whatever order it is taken: ``count`` terms, of absolute values that add up to ``weight``.
+
+    Roundings are as good as random, so their sum grows as the square root (Higham and Mary, A New Approach to Probabilistic
+    Rounding Error Analysis, 2019). Where there are so many terms that one is lost beside the ``total``, they are not.
+    """
+    number = np.asarray(count, np.float64)
+    lost = np.where(number * unit < 0.5, 0.0, number)
+    return unit * ((4 + 4 * np.sqrt(number)) * weight + times(magnitude(total), lost))

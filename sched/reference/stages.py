@@ -20,6 +20,7 @@ from loopwright.sched.reference.blocks import blocks
 from loopwright.sched.reference.numbers import Array, plain, unit
 from loopwright.sched.reference.points import Points, Ranges, Value
 from loopwright.sched.reference.routines import computed_whole
+from loopwright.sched.reference.slack import of_sum
 from loopwright.sched.reference.tuples import CustomTotal, ExtremeTotal, flattened
 from loopwright.sched.reference.updates import updated
 
@@ -115,7 +116,7 @@ class _Total:
         self.reduce = reduce
         self.spatial = spatial
         self.track = track
-        self.length = math.prod(axis.extent for axis in reduce.axes)
+        self.length = math.prod(known(axis.extent) for axis in reduce.axes)
         self.array: Array | None = None
         self.slack: Array | None = None
         self.weight: Array | None = None  # of a sum: the sum of the absolute values
@@ -191,11 +192,11 @@ class _Total:
             return Value(array, self.slack)
         slack = np.zeros(()) if self.slack is None else self.slack
         assert self.weight is not None
-        growth = 4 + 4 * math.sqrt(self.length)
+        rounding = of_sum(self.length, unit(dtype), self.weight, array)
         if self.reduce.op == "prod":
-            slack = np.maximum(self.weight - np.abs(self.array), 0) + growth * unit(dtype) * self.weight
+            slack = np.maximum(self.weight - np.abs(self.array), 0) + rounding
         elif not self._is_exact(dtype):
-            slack = slack + growth * unit(dtype) * self.weight
+            slack = slack + rounding
         return Value(array, np.broadcast_to(slack, array.shape))
 
     def _is_exact(self, dtype: str) -> bool:
@@ -296,6 +297,12 @@ def _matmul(a: Array, b: Array, spatial: int) -> Array:
         tuple(n for n in dims if n >= spatial and n in mine - other)
         for mine, other in ((in_a, in_b), (in_b, in_a))
     )
+    alone = alone_a + alone_b
+    if alone and not (np.isfinite(a).all() and np.isfinite(b).all()):
+        # inf * (x + y) is not inf * x + inf * y: what only one factor has is added up term by term.
+        points = list(np.ndindex(*(max(a.shape[n], b.shape[n]) for n in alone)))
+        terms = [_matmul(_at(a, alone, point), _at(b, alone, point), spatial) for point in points]
+        return np.sum(terms, axis=0)
     a = a.sum(axis=alone_a, dtype=np.float64, keepdims=True) if alone_a else a
     b = b.sum(axis=alone_b, dtype=np.float64, keepdims=True) if alone_b else b
     both = in_a & in_b
@@ -315,6 +322,14 @@ def _matmul(a: Array, b: Array, spatial: int) -> Array:
     sizes = [max(a.shape[n], b.shape[n]) for n in order]
     ones = [n for n in range(spatial) if n not in order]
     return product.reshape(sizes + [1] * len(ones)).transpose(np.argsort(order + ones))
+
+
+def _at(factor: Array, dims: tuple[int, ...], point: tuple[int, ...]) -> Array:
+    """A factor at one point of some dimensions, which keep the size 1."""
+    for dim, n in zip(dims, point, strict=True):
+        n = min(n, factor.shape[dim] - 1)
+        factor = np.take(factor, [n], axis=dim)
+    return factor
 
 
 # Blocks

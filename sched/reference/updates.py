@@ -22,6 +22,7 @@ from loopwright.sched.reference.inorder import BLOCK, InOrder, reads_itself
 from loopwright.sched.reference.numbers import Array, unit
 from loopwright.sched.reference.points import Points, Ranges, Tensors, Value
 from loopwright.sched.reference.scalars import run_scalars
+from loopwright.sched.reference.slack import of_sum
 
 # How an old element and a value are combined, where that is the same in any order.
 SCATTERS: dict[str, Any] = {
@@ -163,8 +164,9 @@ class _Scatter:
                 self._track(block.places, value, self.out.slack.reshape(-1))
             block.doubt()
         if self.weight is not None and self.count is not None and self.out.slack is not None:
-            growth = (4 + 4 * np.sqrt(self.count)) * unit(self.stage.dtype) * (self.count > 0)
-            rounding = (self.weight * growth).reshape(self.out.array.shape)
+            total = self.out.array.reshape(-1)
+            flat = of_sum(self.count, unit(self.stage.dtype), self.weight, total) * (self.count > 0)
+            rounding = flat.reshape(self.out.array.shape)
             if self.op == "mul":
                 rounding += np.maximum(
                     self.weight.reshape(rounding.shape) - np.abs(self.out.array.astype(np.float64)), 0

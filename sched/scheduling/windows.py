@@ -92,7 +92,11 @@ def trends(nests: Nests, name: str, host: StageNest, axis: Axis) -> list[Trend]:
     for reader, nest in nests.stages.items():
         if nest.place.kind == "inline" or name not in all_reads(nests, reader):
             continue
-        known = _axis_trends(nests, nest, host, axis)
+        if nest.place.kind == "after" and nest.place.stage == name:
+            # A stage that follows in the loops of the one that it reads: as much is computed of the one as is read of the other.
+            known = dict(zip(nest.stage.axes, trends(nests, reader, host, axis), strict=True))
+        else:
+            known = _axis_trends(nests, nest, host, axis)
         for load in loads_of(nests, nest.stage, name):
             found = [_both(a, trend_of(index, known)) for a, index in zip(found, load.indices, strict=True)]
     return found

@@ -10,7 +10,7 @@ import pytest
 import loopwright as lw
 from loopwright import ops
 from loopwright.sched.lowering.stmt import Alloc, walk_statements
-from loopwright.sched.reference import random_inputs
+from loopwright.sched.reference import Expected, random_inputs
 from loopwright.sched.runtime.build import program_of
 
 
@@ -248,3 +248,107 @@ def test_what_follows_in_an_open_tail_runs_once() -> None:
     for n in range(24):
         x = np.arange(n, dtype=np.float32)
         np.testing.assert_array_equal(kernel(x), 2 * x + 1)
+
+
+@pytest.mark.parametrize("run", ["unroll", "vectorize", "parallel"])
+def test_a_loop_run_in_groups_still_completes_blocks(run: str) -> None:
+    """Unrolled by a factor, a fused loop computed scattered elements, and all the block around them was copied out."""
+
+    @lw.operator
+    def double(M: int, N: int) -> Any:
+        x = lw.input("x", (M, N))
+        return lw.compute("y", (M, N), lambda i, j: x[i, j] * 2)
+
+    schedule = double(2, 9).schedule().fuse("y.i", "y.j", name="f").cache_write("y", "local", name="W")
+    with pytest.raises(lw.ScheduleError, match="computes scattered elements of y"):
+        getattr(schedule, run)("y.f", 2)
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float16"])
+def test_integers_that_a_float_cannot_hold(dtype: str) -> None:
+    """Where there are no infinities they become NaN; they were taken for numbers, and lost by max and in indices."""
+
+    @lw.operator
+    def cast(N: int) -> Any:
+        x = lw.input("x", (N,), "int32")
+        small = lw.compute("small", (N,), lambda i: lw.cast(dtype, x[i]))
+        r = lw.reduce_axis("r", N)
+        top = lw.compute("top", (1,), lambda _: lw.max(lw.cast(dtype, x[r]), over=r))
+        index = lw.compute("index", (N,), lambda i: lw.cast("int32", small[i]) % 5)
+        return top, index, lw.compute("least", (N,), lambda i: lw.min(lw.cast(dtype, x[i]), small[0]))
+
+    x = np.array([3, -100_000, 2, 1 << 30, -5, 7], np.int32)
+    work = cast(6)
+    for got, want in zip(lw.build(work)(x), work.reference(x), strict=True):
+        np.testing.assert_array_equal(got.astype(float), want.astype(float))
+
+
+def test_division_of_integers_that_have_wrapped() -> None:
+    """TVM rounds toward zero where it believes that nothing is negative: its analyzer knows nothing of wrapping."""
+
+    @lw.operator
+    def divided(N: int) -> Any:
+        x = lw.input("x", (N,), "uint32")
+
+        def values(i: Any) -> list[Any]:
+            signed, narrow = lw.cast("int32", x[i]), lw.cast("int32", lw.cast("int8", x[i]))
+            moved = lw.cast("int32", x[i] & 0x7FFFFFFF) << 3
+            found = [v for k in (14, 8, -3) for v in (signed % k, signed // k, moved % k, narrow // k)]
+            other = lw.cast("int32", x[0]) - 9
+            return [*found, signed // other, signed % other]
+
+        count = len(values(0))
+        return tuple(lw.compute(f"y{n}", (N,), lambda i, n=n: values(i)[n]) for n in range(count))
+
+    x = np.array([4, 0, 4294967014, 54, 1 << 31, (1 << 31) - 1, 200, 15, 0xFFFFFFFF], np.uint32)
+    work = divided(9)
+    for got, want in zip(lw.build(work)(x), work.reference(x), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_the_reference_does_not_multiply_out_infinities() -> None:
+    """``inf * x + inf * y`` is not ``inf * (x + y)``."""
+
+    @lw.operator
+    def product(N: int) -> Any:
+        a, x = lw.input("a", (2,)), lw.input("x", (N, 2))
+        r, k = lw.reduce_axis("r", 2), lw.reduce_axis("k", 2)
+        return lw.compute("s", (N,), lambda i: lw.sum(a[r] * x[i, k], over=(r, k)))
+
+    a, x = np.array([np.inf, 1], np.float32), np.array([[1.5, -0.5], [1, 2], [0, 1]], np.float32)
+    work = product(3)
+    want = work.reference(a, x)
+    np.testing.assert_array_equal(want, np.array([np.nan, np.inf, np.nan], np.float32))
+    np.testing.assert_array_equal(lw.build(work)(a, x), want)
+
+
+def test_sums_that_stand_still_may_go_on_in_another_order() -> None:
+    """In float16 nothing more is counted from 2048 on; and where parts are added up first, one counts further."""
+
+    @lw.operator
+    def count(R: int, dtype: str) -> Any:
+        s = lw.compute("s", (1,), lambda _: lw.const(0, dtype))
+        p, q = lw.reduce_axis("p", 3), lw.reduce_axis("q", R)
+        return s.update(lambda: ((0,), s[0] + 1), over=(p, q))
+
+    for dtype in ("float16", "float8_e4m3fn"):
+        work = count(1024, dtype)
+        schedule = work.schedule().rfactor("s.u0.p", "parts")
+        assert Expected.of(work, ()).check(lw.build(work, schedule=schedule)()) is None
+
+
+def test_windows_of_what_is_copied_out_where_it_is_computed() -> None:
+    """How far a stage moves was asked of the copy that follows it, and that asked the stage."""
+
+    @lw.operator
+    def chain(M: int, N: int) -> Any:
+        x = lw.input("x", (M, N))
+        a = lw.compute("a", (M, N), lambda i, j: x[i, j] + 1)
+        r = lw.reduce_axis("r", N)
+        return lw.compute("s", (M,), lambda i: lw.max(a[i, r], over=r))
+
+    work = chain(5, 4)
+    schedule = work.schedule().cache_read("a", "shared", at="s.i", name="near").store_root("near")
+    schedule = schedule.cache_read("near", "shared", at="s.i", name="nearer").cache_write("nearer", "local")
+    x = np.arange(20, dtype=np.float32).reshape(5, 4)
+    np.testing.assert_array_equal(lw.build(work, schedule=schedule)(x), work.reference(x))

@@ -8,9 +8,7 @@ from typing import Any
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.scheduling import checks
 from loopwright.sched.scheduling.address import COPIES, GRAIN, LANES, OUTER, find_loop, shown
-from loopwright.sched.scheduling.checks_ahead import check_ahead
 from loopwright.sched.scheduling.checks_place import check_places
-from loopwright.sched.scheduling.checks_storage import check_storage
 from loopwright.sched.scheduling.checks_update import check_update_kinds
 from loopwright.sched.scheduling.directives.loops import split_loop
 from loopwright.sched.scheduling.nest import Loop, Nests, StageNest
@@ -44,7 +42,6 @@ def vectorize(nests: Nests, loop: str, width: int | None = None) -> Nests:
     check_update_kinds(where, changed)
     result = nests.with_stage(changed)
     check_places(where, result)
-    check_ahead(where, result)
     return result
 
 
@@ -105,8 +102,6 @@ def parallel(nests: Nests, loop: str, grain: int | None = None) -> Nests:
     check_update_kinds(where, changed)
     result = nests.with_stage(changed)
     check_places(where, result)
-    check_storage(where, result)
-    check_ahead(where, result)
     return result
 
 
@@ -140,7 +135,9 @@ def unroll(nests: Nests, loop: str, factor: int | None = None) -> Nests:
         name = shown(old.name) + COPIES
     changed = with_kind(changed, name, "unroll")
     checks.check_copies(where, changed)
-    return nests.with_stage(changed)
+    result = nests.with_stage(changed)
+    check_places(where, result)
+    return result
 
 
 def with_kind(nest: StageNest, name: str, kind: Any) -> StageNest:
