@@ -39,6 +39,8 @@ def random_schedule(work: Workload, choose: Choose) -> Schedule:
         schedule = _tried(schedule, _shape(schedule, choose, number))
     for name in list(schedule.nests.stages):
         schedule = _bound(schedule, name, choose)
+    for number in range(choose(range(3))):
+        schedule = _staged(schedule, choose, f"S{number}")
     for number in range(choose(range(9))):
         schedule = _tried(schedule, _copy(schedule, choose, 10 + number))
     for name, nest in schedule.nests.stages.items():
@@ -54,6 +56,20 @@ def _tried(schedule: Schedule, call: tuple[str, tuple[Any, ...], dict[str, Any]]
         return getattr(schedule, call[0])(*call[1], **call[2])
     except lw.ScheduleError:
         return schedule
+
+
+def _staged(schedule: Schedule, choose: Choose, name: str) -> Schedule:
+    """A tensor, or a stage, in the shared or local memory of what reads it."""
+    nests = schedule.nests
+    tensor = choose([*(t.name for t in nests.inputs), *nests.stages])
+    hosts = [loop for reader in nests.consumers(tensor) for loop in _loops(nests.stages[reader])]
+    if not hosts:
+        return schedule
+    scope, at = choose(SCOPES), choose(hosts)
+    if tensor in nests.stages and choose((True, False)):
+        placed = _tried(schedule, ("compute_at", (tensor, at), {}))
+        return schedule if placed is schedule else _tried(placed, ("set_scope", (tensor, scope), {}))
+    return _tried(schedule, ("cache_read", (tensor, scope), {"at": at, "name": name}))
 
 
 def _bound(schedule: Schedule, name: str, choose: Choose) -> Schedule:

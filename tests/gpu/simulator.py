@@ -25,6 +25,9 @@ OPERATIONS = {
     **PLAIN,
     "floordiv": lambda a, b: a // b,
     "div": lambda a, b: a / b,
+    "bitand": lambda a, b: a & b,
+    "bitor": lambda a, b: a | b,
+    "bitxor": lambda a, b: a ^ b,
 }
 
 

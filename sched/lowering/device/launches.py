@@ -177,6 +177,8 @@ class _Threads:
 
     def together(self, s: Collective, at: _Place) -> Stmt:
         """All threads of the block take part, whatever they are at: so it must not depend on that."""
+        if not any(isinstance(part, Store) for part in walk_statements(s.body)):
+            return Seq(())  # of a region without elements
         for e in (e for part in walk_statements(s.body) for e in expressions(part)):
             if any(axis in self.varying for axis in walk(e) if isinstance(axis, Axis)):
                 raise ScheduleError(

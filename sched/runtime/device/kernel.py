@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from loopwright.sched import dtypes
-from loopwright.sched.errors import BuildError, ExportError
+from loopwright.sched.errors import BuildError
 from loopwright.sched.lowering.stmt import Buffer, Program
 from loopwright.sched.runtime import arguments
 from loopwright.sched.runtime.device.target import DeviceTarget
@@ -86,17 +84,6 @@ class DeviceKernel(Kernel):
         if kind not in SOURCES:
             raise BuildError(f"no source of kind {kind!r}; known: {', '.join(map(repr, SOURCES))}")
         return self._texts[kind]
-
-    def export(self, path: str | PathLike[str]) -> Path:
-        """Kernels of a device have no library yet to be exported to.
-
-        Raises:
-            ExportError: always.
-        """
-        raise ExportError(
-            f"{self.signature.name} is a kernel for {self.target.kind}, and libraries hold kernels for CPUs; "
-            "build it from the log where it runs"
-        )
 
 
 def _plain(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
