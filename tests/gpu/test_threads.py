@@ -21,7 +21,6 @@ from tests.sched.workloads import WORKLOADS, arrays, matmul
 SMALL = (
     "matmul 7x13x5",
     "dense",
-    "residual",
     "centred",
     "softmax",
     "normalise",
