@@ -39,7 +39,7 @@ class Contenders:
         self.calls: dict[str, Call] = {}
 
     def kernels(
-        self, workload: dict[str, Any], target: Any, log: str | None, objective: Named
+        self, workload: dict[str, Any], target: Any, log: str | None, objective: Named = "time"
     ) -> dict[str, Any]:
         """Build the default schedule and, if the log has one, the tuned one."""
         import loopwright as lw
