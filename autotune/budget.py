@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 
 DEFAULT_TRIALS = 200
-# Trials between two fits of the model: few at first, when it knows nothing.
-FIRST_BATCH, BATCH = 32, 64
+# Trials between two fits of the model: as many as there were before, since a model learns most from its first ones.
+FIRST_BATCH, BATCH = 16, 64
 # The last part of a run looks close to the best there is.
 CLOSING = 0.2
 
@@ -24,13 +24,13 @@ class Budget:
     start: float
     patience: int | None = None
 
-    def next_batch(self, done: int, batches: int, cores: int, stale: int = 0) -> int:
+    def next_batch(self, done: int, cores: int, stale: int = 0) -> int:
         """The size of the next batch, when the last ``stale`` trials have improved nothing; 0 at the end."""
         if self.until is not None and time.monotonic() >= self.until:
             return 0
         if self.patience is not None and stale >= self.patience:
             return 0
-        size = FIRST_BATCH if batches == 0 else BATCH
+        size = max(FIRST_BATCH, 2 * cores, min(done, BATCH))
         if self.trials is None:
             return size
         left = self.trials - done

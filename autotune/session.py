@@ -238,7 +238,9 @@ class Session:
     def _learn(self, done: list[Contender], planning: float) -> None:
         self._next_trial += len(done)
         failed = sum(1 for c in done if c.score is None)
-        self.quality = self.search.learn(*self.aim.costs([c.point for c in done]))
+        # In the order they were planned in, whichever was done first: the same measurements give the same choices.
+        planned = sorted(done, key=lambda contender: contender.trial)
+        self.quality = self.search.learn(*self.aim.costs([c.point for c in planned]))
         self.batches.append(Batch(len(done), failed, planning, self.quality))
 
     # --- finals -----------------------------------------------------------------------------------------------------------

@@ -150,7 +150,7 @@ def tune(
         told(Started(str(work), str(parsed), have, wanted, minutes, where.size, names))
         if wanted is None or wanted > 0:
             with Bench(limits, worker_command, parsed, seed, cold, repeats) as bench:
-                _run(session, bench, Budget(wanted, until, began, patience))
+                run_batches(session, bench, Budget(wanted, until, began, patience))
         result = result_of(session, opened, time.monotonic() - began)
         if at is not None:
             result = filed(whole, at, result, opened, parsed, sought)
@@ -160,12 +160,12 @@ def tune(
     return result
 
 
-def _run(session: Session, bench: Bench, budget: Budget) -> None:
+def run_batches(session: Session, bench: Bench, budget: Budget) -> None:
     """Batch after batch, until the budget or the space is used up."""
     done, cores = 0, len(bench.pool.seats)
-    while (size := budget.next_batch(done, len(session.batches), cores, session.stale)) > 0:
+    while (size := budget.next_batch(done, cores, session.stale)) > 0:
         closing = budget.closing(done)
-        ahead = budget.next_batch(done + size, len(session.batches) + 1, cores)
+        ahead = budget.next_batch(done + size, cores)
         measured = session.round(
             bench.task(session.work), bench.pool, bench.finals, size, budget.until, closing, ahead
         )

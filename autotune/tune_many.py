@@ -157,7 +157,7 @@ def _share(parts: list[_Part], bench: Bench) -> None:
     while open_parts := [part for part in parts if not part.over]:
         part = max(open_parts, key=lambda p: p.claim)
         session, start = part.session, time.monotonic()
-        size = part.budget.next_batch(part.done, len(session.batches), len(bench.pool.seats), session.stale)
+        size = part.budget.next_batch(part.done, len(bench.pool.seats), session.stale)
         if size == 0:
             part.over = True
             continue

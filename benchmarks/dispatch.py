@@ -9,7 +9,7 @@ import numpy as np
 import loopwright as lw
 from loopwright import ops
 
-ROUNDS, CALLS = 15, 20_000
+ROUNDS, CALLS = 400, 500  # short rounds: the least is that of an undisturbed one
 
 
 def main() -> None:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from loopwright.autotune.features.program import NAMES, Structure, features
+from loopwright.autotune.features.nestshape import Size, least
+from loopwright.autotune.features.program import NAMES, Numbers, Structure, features
 from loopwright.sched.errors import ScheduleError
+from loopwright.sched.language.extents import known
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.knobs import Derived, Knob, knobs_in
 
@@ -46,8 +48,15 @@ class Filling:
                 self.factors.append((stage, outer, factor))
                 free.add(id(factor))
             structural |= {k.name for k in _other_knobs(directive, free)}
+            if directive.kind == "rfactor":  # the new stage has the loops of the old one
+                old, new = _stage(directive.get("loop")), _partial(directive)
+                self.factors += [
+                    (new, outer, factor) for stage, outer, factor in self.factors if stage == old
+                ]
+        self.factored = any(directive.kind == "rfactor" for directive in schedule.directives)
         self.structural = [n for n, name in enumerate(self.names) if name in structural]
-        self._structures: dict[tuple[int, ...], Structure | None] = {}
+        # For each kind a structure, and the values of the candidate that it was taken from.
+        self._structures: dict[tuple[int, ...], tuple[Structure, dict[str, Array]] | None] = {}
 
     def rows(self, sketch: Sketch, choices: Array) -> Array:
         """Features of each row of choices; NaN where the directives refuse the values."""
@@ -57,20 +66,25 @@ class Filling:
         for number, kind in enumerate(kinds):
             positions = np.flatnonzero(which == number)
             members = choices[positions]
-            structure = self._structure(sketch, tuple(int(x) for x in kind), members)
-            if structure is not None:
+            found = self._structure(sketch, tuple(int(x) for x in kind), members)
+            if found is not None:
+                structure, base = found
                 values = sketch.values(members)
-                rows[positions] = features(structure, self._arrays(values), self.target, len(positions))
+                extents, steps = self._axes(values, base) if self.factored else ({}, {})
+                numbers = Numbers(self._arrays(values), extents, steps)
+                rows[positions] = features(structure, numbers, self.target, len(positions))
         return rows
 
-    def _structure(self, sketch: Sketch, kind: tuple[int, ...], members: Array) -> Structure | None:
+    def _structure(
+        self, sketch: Sketch, kind: tuple[int, ...], members: Array
+    ) -> tuple[Structure, dict[str, Array]] | None:
         """One structure, from the first member that the directives accept."""
         if kind not in self._structures:
             self._structures[kind] = None
             for member in members[:8]:
                 try:
                     filled = self.schedule.fill(sketch.chosen([int(x) for x in member]))
-                    self._structures[kind] = Structure.of(filled.nests)
+                    self._structures[kind] = Structure.of(filled.nests), sketch.values(member[None])
                     break
                 except ScheduleError:
                     continue
@@ -82,6 +96,41 @@ class Filling:
             if isinstance(factor, (Knob, Derived)):
                 found.setdefault(stage, {})[outer] = np.maximum(_evaluate(factor, values), 1)
         return found
+
+    def _axes(
+        self, values: Mapping[str, Array], base: Mapping[str, Array]
+    ) -> tuple[dict[str, dict[str, Size]], dict[str, dict[str, Size]]]:
+        """Of axes that were loops, before a reduction was taken apart along one of them: their extents; and how many times as
+        far a step along them goes as in the structure, whose values are ``base``.
+        """
+        lengths: dict[str, dict[str, Size]] = {
+            stage.name: {axis.name: known(axis.extent) for axis in stage.all_axes}
+            for stage in self.schedule.work.stages
+        }
+        extents: dict[str, dict[str, Size]] = {name: {} for name in lengths}
+        steps: dict[str, dict[str, Size]] = {name: {} for name in lengths}
+        for directive in self.schedule.directives:
+            if directive.kind == "fuse":
+                stage, _, first = str(directive.get("outer")).rpartition(".")
+                sizes, second = lengths.get(stage, {}), str(directive.get("inner")).rpartition(".")[2]
+                if first in sizes and second in sizes:
+                    sizes[directive.get("name")] = sizes[first] * sizes[second]
+            elif directive.kind == "split":
+                stage, _, loop = str(directive.get("loop")).rpartition(".")
+                whole = lengths.get(stage, {}).get(loop)
+                if whole is not None:
+                    outer, inner = directive.get("names")
+                    factor, old = (
+                        np.maximum(_evaluate(directive.get("factor"), v), 1) for v in (values, base)
+                    )
+                    both = {outer: -(-whole // factor), inner: least(factor, whole)}
+                    lengths[stage] |= both
+                    extents[stage] |= both
+                    steps[stage][outer] = factor / old
+            elif directive.kind == "rfactor" and (stage := _stage(directive.get("loop"))) in lengths:
+                for kept in (lengths, extents, steps):
+                    kept[_partial(directive)] = dict(kept[stage])
+        return extents, steps
 
 
 def _evaluate(value: Any, values: Mapping[str, Array]) -> Array:
@@ -112,6 +161,11 @@ def _factors(directive: Directive) -> Iterator[tuple[str, str, Any]]:
 
 def _stage(loop: Any) -> str:
     return str(loop).rpartition(".")[0]
+
+
+def _partial(directive: Directive) -> str:
+    """The stage that an rfactor makes."""
+    return directive.get("name") or f"{_stage(directive.get('loop'))}_rf"
 
 
 def _other_knobs(directive: Directive, factors: set[int]) -> Iterator[Knob]:

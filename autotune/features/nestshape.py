@@ -29,9 +29,9 @@ class Access:
     """One tensor as a stage reads or writes it: for each dimension the axes that move its index, with their steps."""
 
     tensor: str
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
     itemsize: int
-    dims: tuple[tuple[tuple[Axis, int], ...], ...]
+    dims: tuple[tuple[tuple[Axis, Size], ...], ...]
     packed: bool = False
     write: bool = False
 
@@ -43,7 +43,7 @@ class Access:
         """Whether a step along the axis goes to the next element in memory."""
         if not self.dims or any(a is axis for dim in self.dims[:-1] for a, _ in dim):
             return False
-        return any(a is axis and step == 1 for a, step in self.dims[-1])
+        return any(a is axis and isinstance(step, int) and step == 1 for a, step in self.dims[-1])
 
 
 def steps(index: Expr) -> tuple[tuple[Axis, int], ...]:
@@ -110,6 +110,7 @@ class NestShape:
         self._axes = {name: frozenset((name,)) for name in domain}
         self._splits: dict[str, tuple[str, str, Size]] = {}
         self._fused: dict[str, tuple[str, Size, bool]] = {}
+        self.tails: Size = 0  # splits that leave a rest
         for relation in nest.relations:
             if isinstance(relation, Split):
                 self._split(relation, factors.get(relation.outer, relation.factor))
@@ -136,6 +137,7 @@ class NestShape:
         outer = self._new(split.outer, -(-size // factor), axes)
         inner = self._new(split.inner, least(factor, size), axes)
         self._splits[parent] = (outer, inner, factor)
+        self.tails = self.tails + 1 * (size % factor != 0)
 
     def _fuse(self, fuse: Fuse) -> None:
         outer, inner = self._current[fuse.outer], self._current[fuse.inner]
@@ -175,7 +177,7 @@ class NestShape:
         for dim, size in zip(access.dims, access.shape, strict=True):
             total: Size = 1
             for axis, step in dim:
-                total = total + abs(step) * (self.span(axis.name, inside) - 1)
+                total = total + most(step, -step) * (self.span(axis.name, inside) - 1)
             sizes.append(least(total, size))
         return sizes
 

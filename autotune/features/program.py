@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 import numpy as np
@@ -16,6 +16,7 @@ from loopwright.autotune.features.nestshape import (
     access_of,
     least,
     most,
+    product,
     write_of,
 )
 from loopwright.autotune.features.stagecost import StageCost, stage_cost
@@ -25,16 +26,35 @@ from loopwright.sched.lowering.prepare import Definition, definitions
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.nest import Nests
 
-# Factors of splits, for each stage: outer loop -> array over candidates.
-Factors = Mapping[str, Mapping[str, Size]]
+Sizes = Mapping[str, Mapping[str, Size]]
 
+# Beside the stage with the most work, so many of the others are looked at one by one.
+SIDES = (1, 2, 3)
+OF_SIDE = ("time", "fetch", "lanes", "chains", "tails", "inner_reduction")
 NAMES = (
     "estimate", "compute", "fetch", "move1", "move2", "move3",
     "lanes", "vectors", "chains", "chains_per_register", "unrolled", "fetch_per_operation", "tile_bytes", "tile_per_l1",
     "traffic1", "traffic2", "traffic3", "waste", "gathers", "parallel", "imbalance",
     "outer0", "outer1", "outer2", "inner_reduction",
     "stages", "inner_stages", "side_points", "side_lanes", "serial_side", "side_estimate",
+    "tails", "all_operations", "all_fetches", "all_code",
+    *(f"{feature}_{nth}" for nth in SIDES for feature in OF_SIDE),
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """In what candidates of one structure differ.
+
+    Attributes:
+        factors: of splits, for each stage: outer loop -> an array over candidates.
+        extents: of axes, where they are not the same for all: stage -> axis -> an array.
+        steps: how many times as far a step along such an axis goes as in the structure: stage -> axis -> an array.
+    """
+
+    factors: Sizes = field(default_factory=dict)
+    extents: Sizes = field(default_factory=dict)
+    steps: Sizes = field(default_factory=dict)
 
 
 @dataclass
@@ -45,8 +65,13 @@ class Placed:
     definition: Definition
     accesses: list[Access]
     cost: StageCost
-    parallel: Size
+    around: Size
     inner: bool
+
+    @property
+    def parallel(self) -> Size:
+        """The parallel iterations it is shared out over."""
+        return most(self.cost.parallel, self.around)
 
 
 @dataclass(frozen=True)
@@ -75,21 +100,21 @@ class Structure:
         return cls(nests, found, accesses)
 
 
-def place_all(structure: Structure, factors: Factors, target: Target) -> list[Placed]:
+def place_all(structure: Structure, numbers: Numbers, target: Target) -> list[Placed]:
     """Every stage that has loops, consumers before producers, with its cost."""
     stages, found = structure.nests.stages, structure.definitions
     placed: dict[str, Placed] = {}
     for nest in reversed(list(stages.values())):
         if nest.name in found and nest.place.kind != "after":
-            _place(nest.name, structure, factors, placed, target)
+            _place(nest.name, structure, numbers, placed, target)
     for nest in stages.values():
         if nest.name in found and nest.place.kind == "after":
-            _place(nest.name, structure, factors, placed, target)
+            _place(nest.name, structure, numbers, placed, target)
     return list(placed.values())
 
 
 def _place(
-    name: str, structure: Structure, factors: Factors, placed: dict[str, Placed], target: Target
+    name: str, structure: Structure, numbers: Numbers, placed: dict[str, Placed], target: Target
 ) -> None:
     nests = structure.nests
     nest, definition = nests.stages[name], structure.definitions[name]
@@ -97,6 +122,9 @@ def _place(
         axis.name: known(size) for axis, size in zip(definition.axes, definition.run, strict=True)
     }
     domain |= {axis.name: known(axis.extent) for axis in definition.stage.reduce_axes}
+    own = numbers.extents.get(name, {})
+    domain |= {axis: own[axis] for axis in domain if axis in own}
+    needed = product(domain[axis.name] for axis in definition.stage.axes)
     runs: Size = 1.0
     around: Size = 1.0
     place = nests.place_of(name)
@@ -110,11 +138,23 @@ def _place(
         domain |= {axis.name: size for axis, size in dims if axis is not None}
         runs = host.shape.product(names[:cut]) * host.cost.runs
         outer = [loop.name for loop in host.shape.nest.loops[:cut] if loop.kind == "parallel"]
-        around = host.shape.product(outer) if outer else 1.0
-    shape = NestShape(nest, factors.get(name, {}), domain)
-    accesses = structure.accesses[name]
-    cost = stage_cost(shape, definition, accesses, runs, target)
-    placed[name] = Placed(shape, definition, accesses, cost, most(cost.parallel, around), host is not None)
+        around = host.shape.product(outer) if outer else host.around
+    shape = NestShape(nest, numbers.factors.get(name, {}), domain)
+    accesses = [_sized(access, name, structure, numbers) for access in structure.accesses[name]]
+    cost = stage_cost(shape, definition, accesses, needed, runs, target)
+    placed[name] = Placed(shape, definition, accesses, cost, around, host is not None)
+
+
+def _sized(access: Access, stage: str, structure: Structure, numbers: Numbers) -> Access:
+    """An access of a stage, with the shape that its tensor has, and the steps that it makes, in each candidate."""
+    steps, extents = numbers.steps.get(stage), numbers.extents.get(access.tensor)
+    dims, shape = access.dims, access.shape
+    if steps:
+        dims = tuple(tuple((a, s * steps[a.name] if a.name in steps else s) for a, s in dim) for dim in dims)
+    if extents and access.tensor in structure.definitions:
+        axes = structure.definitions[access.tensor].axes
+        shape = tuple(extents.get(axis.name, size) for axis, size in zip(axes, shape, strict=True))
+    return replace(access, dims=dims, shape=shape) if steps or extents else access
 
 
 def _is_packed(nests: Nests, tensor: str) -> bool:
@@ -134,22 +174,20 @@ def _region(host: Placed, name: str, inside: frozenset[str], produced: bool) -> 
     return sizes or []
 
 
-def features(structure: Structure, factors: Factors, target: Target, count: int) -> Array:
+def features(structure: Structure, numbers: Numbers, target: Target, count: int) -> Array:
     """A row of :data:`NAMES` for each of ``count`` candidates of one structure.
 
     ``estimate`` is log2 of the cycles a simple machine model expects; it ranks candidates before anything is measured.
     """
-    stages = place_all(structure, factors, target)
-    main = max(stages, key=lambda p: float(np.median(p.cost.points * p.cost.runs * np.ones(count))))
-    sides = [p for p in stages if p is not main]
-    times = {id(p): _time(p, target) for p in stages}
-    total = sum(t[0] for t in times.values())
-    c, own = main.cost, times[id(main)]
+    stages = place_all(structure, numbers, target)
+    stages.sort(key=lambda p: float(np.median(p.cost.points * p.cost.runs * np.ones(count))), reverse=True)
+    main, *sides = stages
+    times = [_time(p, target) for p in stages]
+    total = sum(time[0] for time in times)
+    c, own = main.cost, times[0]
     work = c.operations * c.runs
-    loops = main.shape.nest.loops
-    spatial = [main.shape.extent[loop.name] for loop in loops if not loop.reduce][:3]
+    spatial = [main.shape.extent[loop.name] for loop in main.shape.nest.loops if not loop.reduce][:3]
     spatial += [1] * (3 - len(spatial))
-    reducing = [main.shape.extent[loop.name] for loop in loops if loop.reduce]
     side_points = sum(p.cost.points * p.cost.runs for p in sides)
     columns = [
         _log(total), _log(own[1]), _log(own[2]), _log(own[3]), _log(own[4]), _log(own[5]),
@@ -157,13 +195,42 @@ def features(structure: Structure, factors: Factors, target: Target, count: int)
         c.fetches * c.runs / work, _log(c.tile_bytes), c.tile_bytes / target.l1,
         *(_log(t * c.runs / work) for t in c.traffic),
         c.waste, c.gathers, _log(main.parallel), imbalance(main.parallel, target.cores),
-        *(_log(e) for e in spatial), _log(reducing[-1] if reducing else 1),
+        *(_log(e) for e in spatial), _log(_inner_reduction(main)),
         len(stages), sum(p.inner for p in stages),
         _log(side_points + 1), _least([p.cost.lanes for p in sides]),
         sum(1 for p in sides if np.all(p.parallel <= 1)),
-        _log(sum(times[id(p)][0] for p in sides) / total + 1e-6),
+        _log(sum(time[0] for time in times[1:]) / total + 1e-6),
+        main.shape.tails,
+        _log(sum(p.cost.operations * p.cost.runs for p in stages)),
+        _log(sum(p.cost.fetches * p.cost.runs for p in stages)),
+        _log(sum(_code(p) for p in stages)),
     ]  # fmt: skip
+    for nth in SIDES:
+        columns += _of_side(stages[nth], times[nth]) if nth < len(stages) else [0.0] * len(OF_SIDE)
     return np.stack([np.broadcast_to(np.asarray(column, np.float32), (count,)) for column in columns], axis=1)
+
+
+def _of_side(placed: Placed, time: tuple[Size, ...]) -> list[Size]:
+    """What is said of a stage beside the main one: :data:`OF_SIDE`."""
+    c = placed.cost
+    return [
+        _log(time[0]),
+        _log(time[2]),
+        _log(c.lanes),
+        c.chains,
+        placed.shape.tails,
+        _log(_inner_reduction(placed)),
+    ]
+
+
+def _inner_reduction(placed: Placed) -> Size:
+    reducing = [placed.shape.extent[loop.name] for loop in placed.shape.nest.loops if loop.reduce]
+    return reducing[-1] if reducing else 1
+
+
+def _code(placed: Placed) -> Size:
+    """Copies of the body: unrolling makes them, and each tail doubles them."""
+    return placed.cost.unrolled * 2.0**placed.shape.tails
 
 
 def imbalance(parallel: Size, cores: int) -> Size:
@@ -188,7 +255,7 @@ def _time(placed: Placed, target: Target) -> tuple[Size, ...]:
     fetch = (c.fetches + c.stores) * c.runs / 2.0
     moves = [t * c.runs / rate for t, rate in zip(c.traffic, (32.0, 12.0, 4.0), strict=True)]
     # Copies of the body beyond what the instruction cache takes.
-    bloat = 1.0 + np.maximum(c.unrolled - 256, 0) / 512.0
+    bloat = 1.0 + np.maximum(_code(placed) - 256, 0) / 512.0
     cycles = np.maximum(compute, fetch) * bloat + 0.5 * (moves[0] + moves[1]) + moves[2]
     share = imbalance(placed.parallel, target.cores) / target.cores
     return cycles * share, compute, fetch, *moves

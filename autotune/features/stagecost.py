@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loopwright.autotune.features.nestshape import Access, Array, NestShape, Size, product
+from loopwright.autotune.features.nestshape import Access, Array, NestShape, Size
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Axis, Call
 from loopwright.sched.language.expr import walk as walk_expr
-from loopwright.sched.language.extents import known
 from loopwright.sched.lowering.prepare import Definition
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.nest import Loop
@@ -52,9 +51,14 @@ class StageCost:
 
 
 def stage_cost(
-    shape: NestShape, definition: Definition, accesses: list[Access], runs: Size, target: Target
+    shape: NestShape,
+    definition: Definition,
+    accesses: list[Access],
+    needed: Size,
+    runs: Size,
+    target: Target,
 ) -> StageCost:
-    """Work out the cost of a stage from its loops."""
+    """Work out the cost of a stage from its loops; ``needed`` is how many elements it has."""
     nest = shape.nest
     native = max(1, target.vector_bytes // dtypes.itemsize(_widest(definition)))
     vector = next((loop.name for loop in nest.loops if loop.kind == "vectorize"), None)
@@ -82,7 +86,6 @@ def stage_cost(
         [loop.name for loop in nest.loops[:first] if loop.name != vector or vector_inside]
     )
     total = outside * steps
-    needed = product(known(axis.extent) for axis in definition.stage.axes)
     computed = shape.product([n for n in shape.leaves if n not in reducing])
     return StageCost(
         runs=runs,

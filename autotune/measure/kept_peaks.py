@@ -22,6 +22,8 @@ from loopwright.sched.runtime.target import Target
 def peaks(target: Target, again: bool = False) -> Roofs:
     """The limits of this machine for ``target``: as they are kept, or else measured, and kept from now on.
 
+    What is measured while other programs keep the machine busy may be too low: that is said in ``source``, and it is not kept.
+
     Args:
         target: what to measure for, with the caches of this machine.
         again: measure in any case.
@@ -36,10 +38,22 @@ def peaks(target: Target, again: bool = False) -> Roofs:
             return Roofs(**kept[key])
     from loopwright.autotune.measure.peaks import measure_peaks
 
+    busy = busy_beside(target.cores)
     measured = measure_peaks(target)
-    measured = replace(measured, source=f"{measured.source}, {timestamp()[:10]}")
+    source = f"{measured.source}, {timestamp()[:10]}"
+    if busy:
+        return replace(measured, source=f"{source}, beside other programs, so they may be too low")
+    measured = replace(measured, source=source)
     _write({**kept, key: measured.to_json()})
     return measured
+
+
+def busy_beside(cores: int) -> bool:
+    """Whether other programs leave fewer than so many cores free; False where the system does not say."""
+    try:
+        return os.getloadavg()[0] + cores > (os.cpu_count() or 1) + 0.7
+    except (AttributeError, OSError):
+        return False
 
 
 def peaks_file() -> Path:

@@ -17,7 +17,6 @@ from loopwright.cli.options import (
     target_option,
     workload_options,
 )
-from loopwright.cli.pick import pick_items
 
 if TYPE_CHECKING:
     from loopwright.autotune.front import Named
@@ -65,6 +64,7 @@ def build(
       loopwright build --workloads bert-base --log bert.jsonl -o bert.so
     """
     import loopwright as lw
+    from loopwright.cli.pick import pick_items
 
     for_c = out.suffix == ".a"
     if not for_c and (name is not None or no_threads):

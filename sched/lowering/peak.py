@@ -36,9 +36,9 @@ def peak_bytes(program: Program, cores: int) -> int:
         >>> from loopwright import ops
         >>> from loopwright.sched.runtime.build import program_of
         >>> from loopwright.sched.runtime.target import Target
-        >>> schedule = ops.softmax(M=4, N=256).schedule()
+        >>> schedule = ops.softmax(M=4, N=256).schedule()  # stores the exponentials, and two numbers of each row
         >>> peak_bytes(program_of(schedule, Target.parse("cpu")), cores=1)
-        0
+        4128
     """
     return _taken(program.body, cores).most
 

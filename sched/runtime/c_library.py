@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,7 +40,16 @@ def _function(kernel: Kernel, name: str | None) -> CFunction:
     called = identifier(kernel.signature.name) if name is None else name
     if not isinstance(called, str) or called != identifier(called):
         raise ExportError(f"name={name!r} is no name for a C function")
+    if _in_the_c_library(called):
+        if name is not None:
+            raise ExportError(f"name={name!r}: the C library has a function of that name")
+        called += "_"
     return CFunction(called, kernel.signature, kernel.target, kernel.provenance)
+
+
+def _in_the_c_library(name: str) -> bool:
+    """Whether a function of that name would stand in the way of one that programs call: `exp`, say."""
+    return hasattr(ctypes.CDLL(None), name)
 
 
 def _check_header(path: Path) -> None:

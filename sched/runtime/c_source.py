@@ -24,7 +24,7 @@ C_TYPES = {
 # How a header begins.
 SIGN = "/* Kernels made by Loopwright"
 BITS = "uint8_t"  # bool, and the floats of 8 bits
-# Names that C or C++ keeps to itself.
+# Names that C or C++ keeps to itself, or that are macros.
 _WORDS = (
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const const_cast "
     "consteval constexpr constinit continue co_await co_return co_yield decltype default delete do double "
@@ -32,7 +32,7 @@ _WORDS = (
     "namespace new noexcept not not_eq nullptr operator or or_eq private protected public register "
     "reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct switch "
     "template this thread_local throw true try typedef typeid typename typeof union unsigned using virtual void "
-    "volatile wchar_t while xor xor_eq NULL"
+    "volatile wchar_t while xor xor_eq NULL INTERNAL linux unix"
 )
 _RESERVED = frozenset(_WORDS.split())
 
@@ -160,13 +160,14 @@ def source(functions: Sequence[CFunction]) -> str:
         needs = "".join(f'"{feature}", ' for feature in function.target.features)
         arguments = "".join(f", {name}" for name in function.names.values())
         texts.append(
-            f"int {function.entry}(int64_t *status, {function.parameters}) INTERNAL;\n"
+            f"int {function.entry}(int64_t *loopwright_answer, {function.parameters}) INTERNAL;\n"
             f"{function.prototype}\n{{\n"
-            f"    static const char *const needs[] = {{ {needs}0 }};\n"
-            "    static int known;\n"
-            f"    int64_t status = {NO_MEMORY};\n"
-            f"    if (!loopwright_cpu_fits(needs, &known)) return {BAD_CPU};\n"
-            f"    return {function.entry}(&status{arguments}) ? {NO_MEMORY} : (int)status;\n}}\n"
+            # Names that no parameter has.
+            f"    static const char *const loopwright_needs[] = {{ {needs}0 }};\n"
+            "    static int loopwright_known;\n"
+            f"    int64_t loopwright_answer = {NO_MEMORY};\n"
+            f"    if (!loopwright_cpu_fits(loopwright_needs, &loopwright_known)) return {BAD_CPU};\n"
+            f"    return {function.entry}(&loopwright_answer{arguments}) ? {NO_MEMORY} : (int)loopwright_answer;\n}}\n"
         )
     return "\n".join(texts)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from loopwright import ops
 from loopwright.autotune.features.nestshape import NestShape, access_of
-from loopwright.autotune.features.program import NAMES, Structure, features
+from loopwright.autotune.features.program import NAMES, Numbers, Structure, features
 from loopwright.autotune.space import SearchSpace, Sketch
 from loopwright.sched.language.expr import loads
+from loopwright.sched.language.workload import Workload
 from loopwright.sched.scheduling.knobs import knob
 
 from .spaces import AVX2, space_of
@@ -46,13 +48,26 @@ def test_rows_do_not_depend_on_company() -> None:
     assert not np.isnan(together[:, : len(NAMES)]).any()
 
 
-def test_a_row_is_what_the_filled_schedule_gives() -> None:
-    space = space_of(ops.matmul(M=128, N=96, K=64))
+@pytest.mark.parametrize(
+    "work",
+    [
+        ops.matmul(M=128, N=96, K=64),
+        ops.conv2d(N=1, H=14, W=14, C=16, K=32, R=3, S=3, padding=1),
+        ops.depthwise_conv2d(N=1, H=14, W=14, C=16, R=3, S=3, padding=1),
+        ops.softmax(M=24, N=100),
+        ops.attention(B=1, H=2, M=24, N=40, D=16),
+        ops.sum(X=(4, 50, 60), axis=(1, 2)),
+    ],
+    ids=lambda work: work.name,
+)
+def test_a_row_is_what_the_filled_schedule_gives(work: Workload) -> None:
+    space = space_of(work)
     for point in space.sample(np.random.default_rng(4), 12):
         schedule = space.schedule(point)
         assert schedule is not None
-        row = features(Structure.of(schedule.nests), {}, AVX2, 1)[0]
-        np.testing.assert_allclose(space.rows([point])[0, : len(NAMES)], row, rtol=1e-4)
+        row = features(Structure.of(schedule.nests), Numbers(), AVX2, 1)[0]
+        found = dict(zip(NAMES, space.rows([point])[0], strict=False))
+        np.testing.assert_allclose(list(found.values()), row, rtol=1e-4, atol=1e-4, err_msg=str((found, row)))
 
 
 def test_derived_and_structural_knobs() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from loopwright.autotune.front import SLACK, chosen, cost_of, front, layers, sma
 from loopwright.autotune.log import Record, TuningLog
 from loopwright.autotune.log_tools import best, best_records
 from loopwright.autotune.lookup import lookup
+from loopwright.autotune.report.contents import contents
+from loopwright.autotune.report.page import page
 from loopwright.cli import main
 from loopwright.sched.errors import LogError
 
@@ -145,3 +148,12 @@ def test_a_build_takes_one_schedule_of_a_log() -> None:
         LogError, match="objective='memory' says which record of a log is best, and no log is given"
     ):
         lw.build(work, objective="memory")
+
+
+def test_a_report_says_what_was_searched_for(tmp_path: Path) -> None:
+    """What was predicted by another objective is no prediction of times."""
+    records = [replace(r, objective="both", screen=r.seconds, predicted=0.5, batch=0) for r in TRADE]
+    html = page(contents(written(tmp_path / "log.jsonl", *records)))
+    assert "trial 0 of the automatic space, 1 s, 8.79 KiB of memory; searched for both: " in html
+    assert "the front has 3, the smallest at most twice as slow takes 1.9 s with 100 B of memory" in html
+    assert "Predicted and measured" not in html

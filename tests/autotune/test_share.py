@@ -48,8 +48,8 @@ def test_a_workload_without_a_time_comes_first_but_not_for_ever() -> None:
 
 def test_patience_ends_a_budget() -> None:
     budget = Budget(None, None, 0.0, patience=100)
-    assert budget.next_batch(500, 5, 2, stale=99) > 0
-    assert budget.next_batch(500, 5, 2, stale=100) == 0
+    assert budget.next_batch(500, 2, stale=99) > 0
+    assert budget.next_batch(500, 2, stale=100) == 0
 
 
 def test_a_run_without_gain_is_over(tmp_path: Path) -> None:

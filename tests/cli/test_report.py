@@ -4,80 +4,28 @@ from __future__ import annotations
 
 import json
 import re
-import struct
-import subprocess
-import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from loopwright import ops
-from loopwright.autotune.measure import kept_peaks
-from loopwright.autotune.measure.hosts import device_name
-from loopwright.autotune.record import Record
 from loopwright.autotune.report.chart import Bars, Plot
 from loopwright.autotune.report.charts import charts_of
 from loopwright.autotune.report.contents import contents
 from loopwright.autotune.report.history import histories
-from loopwright.autotune.report.page import page
-from loopwright.autotune.report.png import save_all
 from loopwright.autotune.report.ranks import rank_correlation
 from loopwright.autotune.report.scale import Scale
 from loopwright.autotune.report.svg import svg
 from loopwright.autotune.roofline import Roofs
-from loopwright.cli import main
 from loopwright.sched.errors import LogError
-from loopwright.sched.language.workload import Workload
-from loopwright.sched.runtime.target import Target
-
-WORK = ops.matmul(M=64, N=48, K=32)
-SCHEDULE = WORK.schedule().split("C.i", ("io", "ii"), 8).parallel("C.io")
-
-
-def record(trial: int, **other: Any) -> Record:
-    values: dict[str, Any] = {
-        "workload": WORK.key,
-        "target": {"kind": "cpu", "mcpu": "znver3", "cores": 2},
-        "status": "ok",
-        "seconds": 1e-3 / (1 + trial),
-        "screen": 2e-3 / (1 + trial),
-        "verified": True,
-        "schedule": SCHEDULE.to_json(),
-        "names": WORK.names,
-        "name": WORK.name,
-        "args": WORK.args,
-        "time": f"2026-01-01T00:{trial // 60:02d}:{trial % 60:02d}+00:00",
-        "trial": trial,
-        "predicted": trial / 10,
-        "batch": trial // 10,
-        "spread": 0.0031,
-    }
-    return Record(**{**values, **other})
-
-
-def failure(trial: int, cause: str, message: str = "", **other: Any) -> Record:
-    nothing = {"seconds": None, "screen": None, "verified": False, "schedule": None}
-    return record(trial, status="error", cause=cause, message=message, **{**nothing, **other})
+from tests.cli.reports import WORK, failure, one_workload, record, render, two_workloads
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    records = [record(n) for n in range(20)]
-    records += [
-        failure(20, "run-timeout", "stopped <after> 1 s"),
-        failure(21, "run-timeout", "stopped & ended"),
-    ]
-    path = tmp_path / "tuned.jsonl"
-    path.write_bytes(b"".join(r.to_line() for r in records))
-    return path
-
-
-def render(path: Path, work: Workload | None = None, roofs: Roofs | None = None) -> str:
-    """The page of a log of which one workload's formula is known, and perhaps the machine's limits."""
-    return page(contents(path, lambda record: work, lambda record: roofs or "not known"))
+    return one_workload(tmp_path / "tuned.jsonl")
 
 
 class Structure(HTMLParser):
@@ -138,19 +86,6 @@ def test_it_shows_progress_failures_predictions_and_the_winner(log: Path) -> Non
     )  # the winner, by the number in its record
     assert "parallel" in html
     assert "stopped &amp; ended" in html
-
-
-def test_what_else_was_searched_for_is_said(tmp_path: Path) -> None:
-    """What was predicted by another objective is no prediction of times."""
-    path = tmp_path / "both.jsonl"
-    sizes = [0, 100, 9000, 9000]
-    records = [record(n, peak_bytes=size, objective="both") for n, size in enumerate(sizes)]
-    path.write_bytes(b"".join(one.to_line() for one in records))
-    html = render(path)
-    assert "trial 3 of the automatic space, 250 us, " in html
-    assert "8.79 KiB of memory; searched for both: " in html
-    assert "the front has 3, the smallest at most twice as slow takes 500 us with 100 B of memory" in html
-    assert "Predicted and measured" not in html
 
 
 def test_without_the_workload_the_directives_are_shown(log: Path) -> None:
@@ -270,15 +205,6 @@ def test_time_belongs_to_the_workload_it_was_spent_on() -> None:
     assert [[(t.place, t.clock) for t in h.trials] for h in found] == [[(1, 0), (3, 9)], [(2, 5), (4, 10)]]
 
 
-def two_workloads(path: Path) -> Path:
-    """The default schedule (the first trial, without knobs) takes 4 ms and then 1 ms; of another, three fail."""
-    records = [record(0, seconds=4e-3), record(1, chosen={"tile": 8}, seconds=1e-3)]
-    other = {"workload": "1" * 64, "name": "other", "args": {"N": r"$\frac$" * 20}}
-    records += [failure(2, "run-crash", "SIGSEGV", **other), failure(3, "wrong-result", **other)]
-    path.write_bytes(b"".join(r.to_line() for r in records))
-    return path
-
-
 def cells(html: str, number: int) -> dict[str, str]:
     """The cells of a row of the summary, by their names."""
     row = re.findall(r'<tr role="row"><th role="rowheader".*?</tr>', html, re.DOTALL)[number - 1]
@@ -348,124 +274,3 @@ def test_it_needs_no_script_and_every_chart_says_what_it_shows(log: Path) -> Non
     ids = [a["id"] for _, a in structure.seen if "id" in a]
     assert len(ids) == len(set(ids))
     assert {a[1:] for a in addresses(structure)} <= set(ids)
-
-
-def test_the_charts_alone_as_pictures(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    path = two_workloads(tmp_path / "two.jsonl")
-    roofs = Roofs({"float32": 1e12}, {"memory": 1e9, "L2": 1e11}, {"L2": 1 << 20})
-    files = save_all(contents(path, lambda record: WORK, lambda record: roofs), tmp_path / "made" / "here")
-    assert sorted(file.name for file in files) == sorted(
-        p.name for p in (tmp_path / "made" / "here").iterdir()
-    )
-    assert {
-        "all-roofline.png",
-        "all-shares.png",
-        "01-matmul-best-against-trials.png",
-        "02-other-failures.png",
-    } < {file.name for file in files}
-    for file in files:
-        header = file.read_bytes()[:24]
-        assert header.startswith(b"\x89PNG\r\n\x1a\n")
-        width, height = struct.unpack(">II", header[16:24])
-        assert width > 600
-        assert height > 200
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([], "say what to write"),
-        (["--png", "LOG"], "is a file"),
-        (["--png", "LOG/x"], "cannot be written: Not a directory"),
-        (["-o", "x.html", "--peak-gflops", "0"], "0 is no positive number"),
-        (["-o", "x.html", "--peak-gflops", "nan"], "nan is no positive number"),
-        (["-o", "x.html", "--bandwidth-gbs", "fast"], "fast is no positive number"),
-        (["-o", "x.html", "--bandwidth-gbs", "inf"], "inf is no positive number"),
-        (["-o", "x.html", "--peak-gflops", "9", "--bandwidth-gbs", "9", "--measure"], "nothing to --measure"),
-        (["-o", "x.html", "--measure"], "the log is of a machine it does not name, and this is"),
-        (["-o", "x.html", "--operator", "nosuch.py:f"], "nosuch.py does not exist"),
-    ],
-)
-def test_bad_options_are_refused(
-    words: list[str],
-    message: str,
-    log: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    before = set(tmp_path.iterdir())
-    assert main(["report", str(log), *(word.replace("LOG", str(log)) for word in words)]) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-    assert set(tmp_path.iterdir()) == before
-
-
-def test_limits_of_one_machine_are_no_limits_of_two(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "two.jsonl"
-    path.write_bytes(
-        record(0, device="one").to_line() + record(0, device="other", target={"kind": "cpu"}).to_line()
-    )
-    assert main(["report", str(path), "-o", str(tmp_path / "x.html"), "--peak-gflops", "100"]) == 2
-    assert (
-        "the log is of several machines or targets, and --peak-gflops is the limit of one"
-        in capsys.readouterr().err
-    )
-
-
-def test_limits_as_given(log: Path, tmp_path: Path) -> None:
-    out = tmp_path / "x.html"
-    assert main(["report", str(log), "-o", str(out), "--peak-gflops", "100", "--bandwidth-gbs", "20"]) == 0
-    html = out.read_text()
-    assert "float32 100 GFLOP/s" in html
-    assert "memory 20 GB/s" in html
-    assert "Limits: --peak-gflops and --bandwidth-gbs as given." in html
-    assert "matmul(M=64, N=48, K=32)</a>" in html  # the other arguments are as usual
-
-
-def test_limits_of_this_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked: list[tuple[Target, bool]] = []
-
-    def peaks(target: Target, again: bool) -> Roofs:
-        asked.append((target, again))
-        return Roofs({"float32": 1e11}, {"memory": 1e10}, {"L1": 1}, "measured here")
-
-    monkeypatch.setattr(kept_peaks, "peaks", peaks)
-    log, out = tmp_path / "log.jsonl", tmp_path / "x.html"
-    one = {"kind": "cpu", "mcpu": "some", "cores": 1, "features": []}
-    log.write_bytes(record(0, target=one, device=device_name()).to_line())
-    said = {"": "measured here", "--measure": "measured here", "--no-measure": "they were not to be measured"}
-    for option, words in said.items():
-        assert main(["report", str(log), "-o", str(out), *option.split()]) == 0
-        assert words in out.read_text()
-    assert asked == [(Target.from_json(one), False), (Target.from_json(one), True)]
-    assert main(["report", str(log), "-o", str(out), "--peak-gflops", "70"]) == 0
-    assert "--peak-gflops as given; the rest measured here" in out.read_text()
-    log.write_bytes(record(0, target={**one, "cores": 4096}, device=device_name()).to_line())
-    assert main(["report", str(log), "-o", str(out), "--measure"]) == 2
-    assert "--measure: the log is of" in capsys.readouterr().err
-
-
-def test_pictures_without_matplotlib(log: Path, tmp_path: Path) -> None:
-    program = "import sys; sys.modules['matplotlib'] = None\nfrom loopwright.cli import main\nsys.exit(main(sys.argv[1:]))"
-    words = [
-        sys.executable,
-        "-c",
-        program,
-        "report",
-        str(log),
-        "--png",
-        str(tmp_path / "charts"),
-        "--no-measure",
-    ]
-    done = subprocess.run(words, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert done.stderr == "error: this needs the package matplotlib: pip install 'loopwright[plot]'\n"
-    assert not (tmp_path / "charts").exists()

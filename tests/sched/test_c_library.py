@@ -184,6 +184,20 @@ def test_the_header_reads_well(tmp_path: Path) -> None:
         subprocess.run(command, check=True)
 
 
+def test_names_that_are_taken(tmp_path: Path) -> None:
+    """By the C library, whose function a program would no longer get; by what the generated code itself calls things."""
+    names = ("status", "known", "needs", "INTERNAL")
+    inputs = [lw.input(name, (3,)) for name in names]
+    total = lw.compute("answer", (3,), lambda i: sum(x[i] for x in inputs))
+    kernel = lw.build(lw.Workload("exp", {}, inputs, [total]))
+    library = kernel.export_c(tmp_path / "exp.a")
+    got = np.zeros(3, "f")
+    assert called(linked(library)["exp_"], *np.ones((4, 3), "f"), got) == DONE
+    assert got.tolist() == [4, 4, 4]
+    with pytest.raises(ExportError, match="name='exp': the C library has a function of that name"):
+        kernel.export_c(tmp_path / "exp.a", name="exp")
+
+
 def test_names_are_c_s() -> None:
     assert [identifier(name) for name in ("int", "A", "größe", "9", "uint_t", "")] == [
         "int_", "A", "gr__e", "_9", "uint_t_", "_"

@@ -193,8 +193,8 @@ def test_choices() -> None:
 
 
 def test_default_schedules_and_features_take_it() -> None:
-    from loopwright.autotune.features.program import Structure, features
+    from loopwright.autotune.features.program import Numbers, Structure, features
     from loopwright.sched.runtime.target import host
 
     schedule = by_lanes(folded_rows(6, 40, "sum"), 8).vectorize("lanes.ki")
-    assert features(Structure.of(schedule.nests), {}, host(), 1).shape[0] == 1
+    assert features(Structure.of(schedule.nests), Numbers(), host(), 1).shape[0] == 1

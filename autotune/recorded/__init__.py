@@ -1,0 +1,1 @@
+"""Recorded spaces: what was measured once is replayed, so that searches and models are compared without a device."""

@@ -1,0 +1,106 @@
+"""Record the spaces that ``search_quality`` searches: every point is measured as the tuner screens candidates.
+
+Run: ``python -m benchmarks.record_cache conv softmax --minutes 8``, on a machine that does nothing else. ``conv`` is the space
+that is searched, ``conv-1`` to ``conv-3`` are other shapes. A recording that was killed, or ran out of time, goes on where it
+was. Once all points are there, the fastest tenth is measured twice more: one lucky time would be the goal of every search.
+Then the recording is written compressed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.recorded_spaces import Space, recorded, spaces
+from loopwright.autotune.measure.bench import Bench
+from loopwright.autotune.recorded.cache import Cache
+from loopwright.autotune.recorded.record import Recorder
+from loopwright.autotune.space import Point
+from loopwright.bench.machine import facts, other_load
+from loopwright.sched.runtime.target import Target
+
+FOLDER = Path(__file__).parent / "caches"
+# The share of the points that is measured again, and how often these are measured in all.
+FASTEST, TIMES = 0.1, 3
+
+
+def shape(name: str) -> tuple[Space, int]:
+    """The space and the shape of a recording of this name.
+
+    Raises:
+        SystemExit: there is none.
+    """
+    space, _, number = name.partition("-")
+    known = spaces()
+    if space not in known or (number and number not in ("1", "2", "3")):
+        raise SystemExit(
+            f"there is no recording {name!r}; there are {', '.join(known)}, and each with -1, -2, -3"
+        )
+    return known[space], int(number or 0)
+
+
+def due(cache: Cache, points: Sequence[Point]) -> list[Point]:
+    """What is to be measured next: points that were not yet; then the fastest, as long as they were measured too seldom."""
+    new = [point for point in points if not cache.counts[point]]
+    if new:
+        return new
+    fastest = sorted(cache.times, key=lambda point: cache.times[point])
+    return [p for p in fastest[: int(FASTEST * len(fastest))] if cache.counts[p] < TIMES]
+
+
+def record(name: str, folder: Path, target: Target, until: float) -> bool:
+    """Go on with one recording until a moment of ``time.monotonic()``; whether it is complete."""
+    space, number = shape(name)
+    found, points = recorded(space, number, target)
+    began = time.monotonic()
+
+    def told(count: int, best: float | None) -> None:
+        if count % 200 == 0:
+            rate, left = count / (time.monotonic() - began), len(due(recorder.cache, points))
+            print(f"{name}: {rate:.1f}/s, {left} left, best {(best or 0) * 1e6:.1f} us", flush=True)
+
+    path = folder / f"{name}.jsonl"
+    recorder = Recorder(Cache.of(space.shapes[number], target, found), path, told)
+    while time.monotonic() < until and (left := due(recorder.cache, points)):
+        # Other workers for each pass: to these no code is known.
+        with Bench(None, None, target) as bench:
+            recorder.record(left, bench, until)
+    if due(recorder.cache, points):
+        return False
+    cache = recorder.cache
+    cache.save(path.with_suffix(".jsonl.gz"))
+    print(
+        f"{name}: {len(cache.times)} points, {len(cache.failures)} failed, best {min(cache.times.values()) * 1e6:.1f} us"
+    )
+    return True
+
+
+def main() -> int:
+    """Record what is named, one after the other; 1 if the time was too short."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument(
+        "names", nargs="+", help="conv, depthwise, softmax, attention; with -1, -2, -3 for other shapes"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=60.0, help="stop after so long, to go on another time"
+    )
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where recordings lie")
+    options = parser.parse_args()
+    for name in options.names:
+        shape(name)
+    target = Target.parse("cpu")
+    for fact, value in facts(target.cores, target).items():
+        print(f"{fact}: {value}")
+    if load := other_load(target.cores):
+        print(load)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    until = time.monotonic() + 60 * options.minutes
+    complete = [record(name, options.folder, target, until) for name in options.names]
+    return 0 if all(complete) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
