@@ -89,6 +89,12 @@ class Row:
         return f"{text}{mean(self.recalled):8.2f}  {'yes' if self.same else 'NO'}"
 
 
+def unrecorded(name: str, folder: Path) -> list[str]:
+    """The recordings that a row needs and that are not there."""
+    needed = (name, *(f"{name}-{n}" for n in OTHERS))
+    return [each for each in needed if not (folder / f"{each}.jsonl.gz").exists()]
+
+
 def measure(name: str, folder: Path) -> Row:
     """Search one space, from nothing and after its other shapes."""
     replay = Replay(Cache.read(folder / f"{name}.jsonl.gz"), seeded=False)
@@ -123,9 +129,16 @@ def main() -> None:
     )
     rows = []
     for name in SPACES:
-        if fnmatch(name, options.only):
-            rows.append(measure(name, options.folder))
-            print(rows[-1], flush=True)
+        if not fnmatch(name, options.only):
+            continue
+        missing = unrecorded(name, options.folder)
+        if missing:
+            print(
+                f"{name:10} not recorded: python -m benchmarks.record_cache {' '.join(missing)} --folder {options.folder}"
+            )
+            continue
+        rows.append(measure(name, options.folder))
+        print(rows[-1], flush=True)
     for text, reached in (
         (
             f"annealing needs at most {HALF:g} of random's trials",

@@ -155,3 +155,17 @@ def test_files_that_are_no_recordings(cache: Cache, tmp_path: Path) -> None:
     (tmp_path / "torn.jsonl.gz").write_bytes(gzip.compress(cache.header().encode())[:-20])
     with pytest.raises(LogError, match="cannot be read"):
         Cache.read(tmp_path / "torn.jsonl.gz")
+
+
+def test_a_benchmark_says_what_is_not_recorded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from benchmarks import record_cache, search_quality
+
+    monkeypatch.setattr("sys.argv", ["search_quality", "--folder", str(tmp_path), "--only", "softmax"])
+    search_quality.main()
+    said = capsys.readouterr().out
+    assert "softmax    not recorded: python -m benchmarks.record_cache softmax softmax-1" in said
+    monkeypatch.setattr("sys.argv", ["record_cache", "softmaxx"])
+    with pytest.raises(SystemExit, match="there is no recording 'softmaxx'; there are conv, depthwise"):
+        record_cache.main()
