@@ -125,10 +125,10 @@ def test_targets(capsys: pytest.CaptureFixture[str]) -> None:
             "no tuning log",
         ),
         (["build", "ops.matmul", "M=4", "N=4", "K=4", "-o", "nosuch/x.so"], "there is no directory nosuch"),
-        (["build", "ops.relu", "shape=4", "--name", "f", "-o", "x.so"], "they go with -o NAME.a"),
+        (["build", "ops.relu", "X=4", "--name", "f", "-o", "x.so"], "they go with -o NAME.a"),
         (["build", "--workloads", "bert-base", "-o", "x.a"], "a set becomes one shared library"),
         (["build", "-o", "x.so"], "name an OPERATOR, or a set with --workloads"),
-        (["build", "ops.relu", "shape=4", "--no-threads", "-o", "x.so"], "they go with -o NAME.a"),
+        (["build", "ops.relu", "X=4", "--no-threads", "-o", "x.so"], "they go with -o NAME.a"),
         (
             ["build", "ops.softmax", "M=4", "N=4", "--name", "for", "-o", "x.a"],
             "name='for' is no name for a C",

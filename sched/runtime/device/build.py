@@ -32,7 +32,7 @@ class DeviceLowered(Lowered):
 
     >>> import loopwright as lw
     >>> from loopwright import ops
-    >>> cuda = lw.lower(ops.relu(shape=(64,)), target={"kind": "cuda", "arch": "sm_90"})
+    >>> cuda = lw.lower(ops.relu(X=(64,)), target={"kind": "cuda", "arch": "sm_90"})
     >>> "__global__" in cuda.source()
     True
     """
