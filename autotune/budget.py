@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 
 DEFAULT_TRIALS = 200
-# Trials between two fits of the model: as many as there were before, since a model learns most from its first ones.
-FIRST_BATCH, BATCH = 16, 64
+# Trials between two fits of the model: fewer at first, when it knows nothing.
+FIRST_BATCH, BATCH = 32, 64
 # The last part of a run looks close to the best there is.
 CLOSING = 0.2
 
@@ -30,7 +30,7 @@ class Budget:
             return 0
         if self.patience is not None and stale >= self.patience:
             return 0
-        size = max(FIRST_BATCH, 2 * cores, min(done, BATCH))
+        size = max(FIRST_BATCH if done == 0 else BATCH, 2 * cores)
         if self.trials is None:
             return size
         left = self.trials - done
