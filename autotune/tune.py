@@ -100,7 +100,7 @@ def tune(
         repeats: how often the best of a batch are timed, such as ``lw.Repeats(spread=0.002, most_seconds=2.0)``; see
             :class:`loopwright.Repeats`.
         limits: for each candidate; see :class:`loopwright.autotune.measure.task.Limits`.
-        worker_command: the command line of workers, instead of the usual one.
+        worker_command: the command line of the process that workers are forked from, instead of the usual one.
 
     Returns:
         A :class:`~loopwright.autotune.result.TuneResult`: ``best``, ``found``, ``measured``, ``failures``.

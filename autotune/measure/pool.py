@@ -115,16 +115,14 @@ class Pool:
         fault = seat.lost() if seat.child.ended else seat.breach()
         if fault is None:
             return
-        tried = list(seat.busy.values())
-        guilty = seat.running if seat.running is not None or len(tried) != 1 else tried[0].trial
-        shared_code = seat.running is None
+        tried, suspect = list(seat.busy.values()), seat.suspect
         seat.restart()
         for candidate in reversed(tried):
-            if candidate.trial == guilty:
+            if candidate.trial == suspect:
                 outcome = Outcome(candidate.trial, cause=fault[0], message=fault[1])
                 self._settle(seat, outcome, on_outcome)
             else:
-                self._put_back(seat, candidate, alone=shared_code)
+                self._put_back(seat, candidate, alone=suspect is None)
 
     def _note_pace(self, task: str, outcome: Outcome) -> None:
         """Learn how long a candidate takes."""

@@ -104,6 +104,13 @@ class Seat:
         }[phase]
         self.deadline = time.monotonic() + allowed + more
 
+    @property
+    def suspect(self) -> int | None:
+        """The trial whose fault it is if the worker fails now; None if it may be that of any of several."""
+        if self.running is None and len(self.busy) == 1:
+            return next(iter(self.busy))
+        return self.running
+
     def breach(self) -> tuple[str, str] | None:
         """The cause and message if the worker went over a limit."""
         now = time.monotonic()

@@ -107,6 +107,10 @@ class Worker:
                 outcome = action()
         except Failure as failure:
             outcome = failure.outcome
+        self.report(trial, outcome)
+
+    def report(self, trial: int, outcome: dict[str, Any]) -> None:
+        """Send how a candidate fared."""
         self.channel.send(event="outcome", trial=trial, **outcome)
 
     def screen(self, message: dict[str, Any]) -> None:
@@ -137,7 +141,7 @@ class Worker:
             try:
                 lowered[candidate["trial"]] = self.lower(task, candidate["schedule"])
             except Failure as failure:
-                self.channel.send(event="outcome", trial=candidate["trial"], **failure.outcome)
+                self.report(candidate["trial"], failure.outcome)
         return lowered
 
     def ask(self, lowered: dict[int, Any]) -> dict[int, Any]:
@@ -160,7 +164,7 @@ class Worker:
                 return dict(zip(lowered, build.compile_screened(list(lowered.values())), strict=True))
         except Failure as failure:
             if len(lowered) == 1:
-                self.channel.send(event="outcome", trial=next(iter(lowered)), **failure.outcome)
+                self.report(next(iter(lowered)), failure.outcome)
                 return {}
         functions = {}
         for trial, low in lowered.items():  # by itself, only the one fails whose fault it is
