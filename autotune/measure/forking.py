@@ -94,7 +94,3 @@ def become_worker(settings: dict[str, Any], fds: list[int], parent: int) -> NoRe
         sys.excepthook(*sys.exc_info())
     finally:
         os._exit(status)
-
-
-if __name__ == "__main__":
-    main()

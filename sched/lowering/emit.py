@@ -345,7 +345,7 @@ class Emitter:
             return value
         if not (dtypes.is_float(source) and dtypes.is_integer(kind)):
             wraps = dtypes.is_integer(source) and dtypes.is_integer(kind) and not self.ranges.held(e)
-            return integers.cut(value, kind) if wraps else tirx.Cast(kind, value)
+            return integers.opaque(value, kind) if wraps else tirx.Cast(kind, value)
         if source == "float16":  # its greatest number is smaller than most limits
             value, source = tirx.Cast("float32", value), "float32"
         return floats.to_integer(self.scratch.hold(value), source, kind, self.ranges(e.value))

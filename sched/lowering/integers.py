@@ -127,20 +127,15 @@ def _signed(a: Any, dtype: str) -> Any:
     signed = f"int{8 * dtypes.itemsize(dtype)}"
     if isinstance(a, tirx.IntImm):
         return _literal(int(a.value), signed)
-    return _opaque(a, signed)
+    return opaque(a, signed)
 
 
 def _as(a: Any, dtype: str) -> Any:
-    return a if dtype in dtypes.SIGNED else _opaque(a, dtype)
+    return a if dtype in dtypes.SIGNED else opaque(a, dtype)
 
 
-def cut(a: Any, dtype: str) -> Any:
-    """``a`` in an integer type that does not hold all its values: the bits that fit."""
-    return _opaque(a, dtype)
-
-
-def _opaque(a: Any, dtype: str) -> Any:
-    """``a`` in another type. The complements cancel, but hide the range of ``a`` from TVM's simplifier."""
+def opaque(a: Any, dtype: str) -> Any:
+    """The bits of ``a`` that fit, in another type. The complements cancel, but hide the range of ``a`` from TVM's simplifier."""
     return tirx.bitwise_not(tirx.Cast(dtype, tirx.bitwise_not(a)))
 
 
