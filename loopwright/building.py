@@ -35,7 +35,7 @@ def build(
 
     Args:
         work: what to compute.
-        target: ``"cpu"`` is this host; or a `Target`, a dict, a target file.
+        target: ``"cpu"`` is this host; or a `Target`, a dict, a target by name or file; see docs/targets.md.
         schedule: how to compute it. Without one, the best record of ``log``; without that, a default schedule.
         log: a tuning log. If it has no record for the workload and target, an `UntunedWarning` says what it has instead.
         objective: which record of the log is best: ``"time"``, or ``"memory"``, the one that takes least memory beside its

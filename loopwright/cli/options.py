@@ -49,7 +49,7 @@ target_option = click.option(
     "--target",
     default="cpu",
     show_default=True,
-    help="What to build for: cpu is this host; or a .toml file. See `loopwright targets`.",
+    help="What to build for: cpu is this host; or a name that `loopwright targets` lists, or a .toml file.",
 )
 
 

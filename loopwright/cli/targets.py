@@ -1,19 +1,26 @@
-"""``loopwright targets``: what kernels can be built for, and the facts of this host."""
+"""``loopwright targets``: what kernels can be built for, and the facts of this machine."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
+from loopwright.cli.options import OUT_FILE, require_writable, write_text
 from loopwright.cli.tables import table
 
 
-@click.command(short_help="List the targets, and what this machine is.")
-def targets() -> None:
+@click.group(short_help="List the targets, and what this machine is.", invoke_without_command=True)
+@click.pass_context
+def targets(context: click.Context) -> None:
     """List the targets, and this machine's facts as the tuner sees them.
 
-    "cpu" is this host. For another machine, put its facts into a file and name that: --target server.toml, with
-    lines such as mcpu = "znver4" and cores = 16.
+    "cpu" is this host. Those that come with Loopwright go by their names: --target rpi5. For another machine, write its
+    facts into a file and name that: --target server.toml; `loopwright targets detect`, run there, does it for you.
     """
+    if context.invoked_subcommand is not None:
+        return
+    from loopwright.sched.runtime import targetfile
     from loopwright.sched.runtime.device.opencl import NO_DEVICE, described
     from loopwright.sched.runtime.target import DEVICE_KINDS, Target
 
@@ -26,9 +33,64 @@ def targets() -> None:
         ["caches", ", ".join(f"L{n} {size // 1024} KiB" for n, size in enumerate(host.caches, 1))],
         ["features", " ".join(host.features) or "none that matter here"],
     ]
-    rows = table(["", "fact"], facts, left=["", "fact"]).splitlines()[1:]
-    click.echo("\n".join(f"    {row}" for row in rows))
+    click.echo(_rows(facts))
     device = described()
     click.echo(f"opencl: {NO_DEVICE if device is None else f'available; {device}'}")
     for kind in DEVICE_KINDS[1:]:
         click.echo(f"{kind}: source only")
+    click.echo("by name, for builds and measurements elsewhere:")
+    click.echo(_rows([[name, targetfile.about(name)] for name in targetfile.names()]))
+
+
+@targets.command(short_help="Print a target file.")
+@click.argument("name")
+def show(name: str) -> None:
+    """Print the target file NAME, one that comes with Loopwright or a path, after a line that says what it comes to.
+
+    \b
+      loopwright targets show rpi5 > my_board.toml
+    """
+    from loopwright.sched.runtime import targetfile
+    from loopwright.sched.runtime.target import Target
+
+    path = Path(name) if name.endswith(".toml") else targetfile.find(name)
+    click.echo(f"# {Target.parse(path)}")
+    click.echo(path.read_text(encoding="utf-8").rstrip())
+
+
+@targets.command(short_help="Write this machine's target file.")
+@click.argument("kind", type=click.Choice(("cpu", "opencl")), default="cpu")
+@click.option("-o", "--out", type=OUT_FILE, help="The file to write, instead of printing it.")
+def detect(kind: str, out: Path | None) -> None:
+    """Write a target file for this machine: its CPU, or its first OpenCL device.
+
+    \b
+      loopwright targets detect -o server.toml
+      loopwright targets detect opencl
+    """
+    from loopwright.sched.errors import TargetError
+    from loopwright.sched.runtime import targetfile
+    from loopwright.sched.runtime.device.opencl import NO_DEVICE, described
+    from loopwright.sched.runtime.target import Target
+
+    target = described() if kind == "opencl" else Target.parse("cpu")
+    if target is None:
+        raise TargetError(NO_DEVICE)
+    text = targetfile.written(target, _processor() if kind == "cpu" else target.mcpu)
+    if out is None:
+        click.echo(text)
+        return
+    require_writable(out)
+    write_text(out, text + "\n")
+    click.echo(f"wrote {out}: {target}")
+
+
+def _processor() -> str:
+    from loopwright.autotune.measure.hosts import device_name
+
+    return device_name()
+
+
+def _rows(rows: list[list[str]]) -> str:
+    lines = table(["name", "fact"], rows, left=["name", "fact"]).splitlines()[1:]
+    return "\n".join(f"    {line}" for line in lines)

@@ -7,7 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-# The names Linux gives x86 features, and LLVM's, where these differ.
+# The names Linux gives features, and LLVM's, where these differ.
 _LLVM_NAMES = {"pni": "sse3", "sse4_1": "sse4.1", "sse4_2": "sse4.2", "abm": "lzcnt"}
 _LLVM_NAMES |= {"avx512_vnni": "avx512vnni", "avx512_bf16": "avx512bf16", "avx512_fp16": "avx512fp16"}
 _LLVM_NAMES |= {"avx512_vbmi2": "avx512vbmi2", "avx512_bitalg": "avx512bitalg", "avx_vnni": "avxvnni"}
@@ -46,9 +46,13 @@ _AVX512 = (
     "vpopcntdq",
 )
 _ARM = ("neon", "dotprod", "fullfp16", "sve", "sve2", "bf16", "i8mm")
-TRACKED = frozenset(
-    (*_X86, *(f"avx512{name}" for name in _AVX512), "avxvnni", "amx-tile", "amx-int8", "amx-bf16", *_ARM)
+# Of RISC-V the letters of its name, and extensions of more than one letter.
+_RISCV = ("m", "a", "f", "d", "c", "v", "zba", "zbb", "zbs", "zfh", "zvfh", "zicond", "zvl256b")
+X86_FEATURES = frozenset(
+    (*_X86, *(f"avx512{name}" for name in _AVX512), "avxvnni", "amx-tile", "amx-int8", "amx-bf16")
 )
+ARM_FEATURES, RISCV_FEATURES = frozenset(_ARM), frozenset(_RISCV)
+TRACKED = X86_FEATURES | ARM_FEATURES | RISCV_FEATURES
 
 # Conservative, for systems that say nothing about their caches.
 _DEFAULT_CACHES = {1: 32 * 1024, 2: 256 * 1024, 3: 2 * 1024 * 1024}
@@ -61,10 +65,26 @@ def cpu_features() -> frozenset[str]:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
         return frozenset()
-    line = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
-    words = line.group(1).split() if line else []
+    return features_in(text)
+
+
+def features_in(cpuinfo: str) -> frozenset[str]:
+    """The features that the text of ``/proc/cpuinfo`` names, of its first core.
+
+    >>> sorted(features_in("isa : rv64imafdcv_zba_zicsr"))
+    ['a', 'c', 'd', 'f', 'm', 'v', 'zba']
+    >>> sorted(features_in("Features : fp asimd asimddp"))
+    ['dotprod', 'neon']
+    """
+    line = re.search(r"^(flags|Features|isa)\s*:(.*)$", cpuinfo, re.MULTILINE)
+    if line is None:
+        return frozenset()
+    words = line.group(2).split()
+    if line.group(1) == "isa":
+        letters, *longer = "".join(words).removeprefix("rv64").split("_")
+        return RISCV_FEATURES & {*letters, *longer}
     names = {_LLVM_NAMES.get(word, word.replace("bmi1", "bmi")) for word in words}
-    return frozenset(names & TRACKED)
+    return (X86_FEATURES | ARM_FEATURES) & names
 
 
 def core_count() -> int:

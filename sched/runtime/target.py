@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -11,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from loopwright.sched.errors import TargetError
-from loopwright.sched.runtime import hardware
+from loopwright.sched.runtime import hardware, targetfile, triples
 
 # Kernels for GPUs; of the last three there is source, which is not run here.
 DEVICE_KINDS = ("opencl", "cuda", "metal", "webgpu")
 KINDS = ("cpu", *DEVICE_KINDS)
-_KEYS = ("kind", "mcpu", "cores", "features", "l1", "l2", "l3")
+_KEYS = ("kind", "triple", "mcpu", "cores", "features", "l1", "l2", "l3")
 # A schedule says what is unrolled. Left to itself, LLVM writes out whole loops of vector stores, and then takes seconds
 # over the one block that makes; these are the costs up to which it may. A schedule also says what is vectorized: LLVM 22's own
 # loop vectorizer reads `x[i % 4]` as `x[i]` where the loop is a sum of integers (tests/fuzz/test_regressions.py).
@@ -28,13 +27,17 @@ LLVM_OPTIONS = [
 # For code that is only compared with other code and then thrown away: a fifth less time to compile, for a loss of 1 to 2%.
 QUICK_LEVEL, QUICK_OPTIONS = 1, ["-disable-lsr:bool=true"]
 # TVM's names for the same things, as they stand in its target dicts.
-_TVM_KEYS = {"num-cores": "cores", "mattr": "features"}
-_TVM_IGNORED = ("keys", "tag", "host", "device", "mtriple", "opt-level", "jit")
+_TVM_KEYS = {"num-cores": "cores", "mattr": "features", "mtriple": "triple"}
+_TVM_IGNORED = ("keys", "tag", "host", "device", "opt-level", "jit", "mabi")
+# Of a machine that nothing is said about.
+DEFAULT_CACHES = (32768, 262144, 2097152)
 
 
 @dataclass(frozen=True)
 class Target:
     """A CPU, with the facts a schedule or the tuner asks for.
+
+    ``mcpu`` and ``features`` are LLVM's names; ``triple``, one of ``triples.TRIPLES``, is its instruction set and system.
 
     >>> target = Target.parse("cpu")
     >>> Target.from_json(target.to_json()) == target
@@ -47,14 +50,16 @@ class Target:
     mcpu: str = "generic"
     cores: int = 1
     features: tuple[str, ...] = ()
-    caches: tuple[int, int, int] = field(default=(32768, 262144, 2097152), compare=False)
+    caches: tuple[int, int, int] = field(default=DEFAULT_CACHES, compare=False)
+    triple: str = triples.X86
 
     @classmethod
     def parse(cls, spec: object) -> Target:
         """Make a target from what a user writes.
 
         Args:
-            spec: ``"cpu"`` (this host), a dict (ours, or TVM's), a TVM target, a ``.toml`` file, or a Target.
+            spec: ``"cpu"`` (this host), the name of a target that comes with Loopwright, such as ``"rpi5"``, a ``.toml`` file
+                (docs/targets.md), a dict (ours, or TVM's), a TVM target, or a Target.
 
         Raises:
             TargetError: it names nothing we know.
@@ -62,7 +67,7 @@ class Target:
         if isinstance(spec, Target):
             return spec
         if isinstance(spec, Path) or (isinstance(spec, str) and spec.endswith(".toml")):
-            return cls._from_dict(_read_toml(Path(spec)), f"target file {spec}")
+            return cls._from_dict(targetfile.read(Path(spec)), f"target file {spec}")
         if isinstance(spec, Mapping):
             return cls._from_dict(spec, "target")
         if isinstance(spec, str):
@@ -70,10 +75,8 @@ class Target:
                 return host()
             if spec in DEVICE_KINDS:
                 return cls._from_dict({"kind": spec}, "target")
-            raise TargetError(
-                f"unknown target {spec!r}; known: 'cpu' (this host), {', '.join(map(repr, DEVICE_KINDS))}, a dict, or a path "
-                "to a .toml file"
-            )
+            named = targetfile.find(spec, ("cpu", *DEVICE_KINDS))
+            return cls._from_dict(targetfile.read(named), f"target {spec}")
         if hasattr(spec, "kind") and hasattr(spec, "attrs"):  # TVM's own class, without importing it
             return cls._from_dict({"kind": str(spec.kind.name), **_plain_attrs(spec)}, "target")
         raise TargetError(f"a target is a name, a dict, a .toml file or a Target; got {type(spec).__name__}")
@@ -88,38 +91,34 @@ class Target:
             return device_target(value, where)
         if kind not in KINDS:
             raise TargetError(f"{where}: unknown kind {kind!r}; known: {', '.join(KINDS)}")
-        unknown = sorted(set(spec) - set(_KEYS))
-        if unknown:
-            raise TargetError(f"{where}: unknown key {unknown[0]!r}; known: {', '.join(_KEYS)}")
-        mcpu = spec.get("mcpu")
-        named = mcpu is not None and mcpu != host().mcpu
-        if named:
-            _check_cpu_name(mcpu, where)
-        base = (
-            cls("cpu", str(mcpu), host().cores, _features_of(str(mcpu)), host().caches) if named else host()
-        )
-        features = _changed(base.features, spec["features"], where) if "features" in spec else base.features
+        targetfile.check_keys(spec, _KEYS, where)
+        base = _base(spec, where)
+        features = _features(base, spec["features"], where) if "features" in spec else base.features
+        lacking = sorted(set(triples.RISCV_BASE) - set(features)) if base.triple == triples.RISCV else []
+        if lacking:
+            raise TargetError(
+                f"{where}: {base.triple} without {', '.join(lacking)} runs no Linux distribution"
+            )
         caches = [_positive(spec.get(f"l{i}", base.caches[i - 1]), f"l{i}", where) for i in (1, 2, 3)]
         cores = _positive(spec.get("cores", base.cores), "cores", where)
-        return cls("cpu", base.mcpu, cores, features, (caches[0], caches[1], caches[2]))
+        return cls("cpu", base.mcpu, cores, features, (caches[0], caches[1], caches[2]), base.triple)
 
     @cached_property
     def vector_bytes(self) -> int:
-        """Bytes of the widest vector register: 64 with AVX-512, 32 with AVX2, else 16."""
+        """Bytes of the widest vector register: 64 with AVX-512, 32 with AVX2 or RISC-V's Zvl256b, else 16."""
         if "avx512f" in self.features:
             return 64
-        return 32 if "avx2" in self.features else 16
+        return 32 if not {"avx2", "zvl256b"}.isdisjoint(self.features) else 16
 
     @property
     def fused(self) -> bool:
         """Whether it has an instruction that multiplies and adds in one rounding."""
-        return not {"fma", "neon"}.isdisjoint(self.features)
+        return self.triple == triples.RISCV or not {"fma", "neon"}.isdisjoint(self.features)
 
     @property
     def registers(self) -> int:
         """How many vector registers there are."""
-        wide = {"avx512f", "neon", "sve"} & set(self.features)
-        return 32 if wide else 16
+        return 16 if {"avx512f", "neon", "sve", "v"}.isdisjoint(self.features) else 32
 
     @property
     def l1(self) -> int:
@@ -138,7 +137,14 @@ class Target:
 
     def to_json(self) -> dict[str, Any]:
         """A plain value, as it stands in a tuning log."""
-        return {"kind": self.kind, "mcpu": self.mcpu, "cores": self.cores, "features": list(self.features)}
+        where = {"triple": self.triple} if self.triple != triples.X86 else {}
+        features = list(self.features)
+        return {"kind": self.kind, "mcpu": self.mcpu, "cores": self.cores, "features": features, **where}
+
+    def facts(self) -> dict[str, Any]:
+        """The lines of a target file that says the same; see docs/targets.md."""
+        plain = {"kind": self.kind, "triple": self.triple, "mcpu": self.mcpu, "cores": self.cores}
+        return {**plain, "features": list(self.features), "l1": self.l1, "l2": self.l2, "l3": self.l3}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Target:
@@ -153,7 +159,8 @@ class Target:
             return DeviceTarget.from_json(value)
         try:
             features = tuple(sorted(str(f) for f in value.get("features") or ()))
-            target = cls(str(value["kind"]), str(value["mcpu"]), int(value["cores"]), features)
+            triple = str(value.get("triple", triples.X86))
+            target = cls(str(value["kind"]), str(value["mcpu"]), int(value["cores"]), features, triple=triple)
             if "caches" in value:
                 l1, l2, l3 = map(int, value["caches"])
                 return replace(target, caches=(l1, l2, l3))
@@ -162,7 +169,9 @@ class Target:
             raise TargetError(f"not a target: {value!r} ({error})") from None
 
     def missing_on(self, other: Target) -> tuple[str, ...]:
-        """The CPU features this target requires and ``other`` lacks."""
+        """The CPU features this target requires and ``other`` lacks; of another kind of machine, its instruction set."""
+        if self.triple != other.triple:
+            return (triples.in_words(self.triple),)
         return tuple(sorted(set(self.features) - set(other.features)))
 
     def compatible_with(self, other: Target) -> bool:
@@ -177,7 +186,8 @@ class Target:
         """
         cores = f"{self.cores} core{'s' if self.cores != 1 else ''}"
         caches = " ".join(f"{size // 1024}K" for size in self.caches)
-        return f"{self.kind} {self.mcpu}, {cores}, {self.vector_bytes}-byte vectors, caches {caches}"
+        where = f" ({self.triple})" if self.triple != triples.host_triple() else ""
+        return f"{self.kind} {self.mcpu}{where}, {cores}, {self.vector_bytes}-byte vectors, caches {caches}"
 
     def __str__(self) -> str:
         return self.describe()
@@ -198,11 +208,11 @@ class Target:
 def _tvm_target(target: Target, quick: bool) -> Any:
     import tvm
 
-    _check_cpu_name(target.mcpu, "target")
-    implied = set(_features_of(target.mcpu))
+    _check_cpu_name(target.mcpu, target.triple, "target")
+    implied = set(_features_of(target.mcpu, target.triple))
     switched = [f"+{f}" for f in target.features if f not in implied]
     switched += [f"-{f}" for f in sorted(implied - set(target.features))]
-    spec: dict[str, Any] = {"kind": "llvm", "mcpu": target.mcpu, "num-cores": target.cores}
+    spec = {**_llvm(target.triple), "mcpu": target.mcpu, "num-cores": target.cores}
     spec["cl-opt"] = [*LLVM_OPTIONS, *(QUICK_OPTIONS if quick else ())]
     if quick:
         spec["opt-level"] = QUICK_LEVEL
@@ -220,39 +230,73 @@ def host() -> Target:
         import tvm
 
         mcpu = str(tvm.get_global_func("target.llvm_get_system_cpu")())
-        _HOST.append(Target("cpu", mcpu, hardware.core_count(), _host_features(), _host_caches()))
+        _HOST.append(replace(host_facts(), mcpu=mcpu))
     return _HOST[0]
 
 
 def host_facts() -> Target:
     """This machine without its CPU's name: enough to tell what runs here, and it loads no compiler."""
-    return _HOST[0] if _HOST else Target("cpu", "", hardware.core_count(), _host_features(), _host_caches())
+    if _HOST:
+        return _HOST[0]
+    features = tuple(sorted(hardware.cpu_features()))
+    caches = hardware.cache_bytes(1), hardware.cache_bytes(2), hardware.cache_bytes(3)
+    return Target("cpu", "", hardware.core_count(), features, caches, triples.host_triple())
 
 
-def _host_features() -> tuple[str, ...]:
-    return tuple(sorted(hardware.cpu_features()))
+def _base(spec: Mapping[str, Any], where: str) -> Target:
+    """What is meant before anything is said of features, cores and caches: this host, or a CPU by its name."""
+    triple, mcpu = spec.get("triple", host().triple), spec.get("mcpu")
+    kind = triples.known_triple(triple) if isinstance(triple, str) else None
+    if kind is None:
+        raise TargetError(f"{where}: unknown triple {triple!r}; known: {', '.join(triples.TRIPLES)}")
+    if kind == host().triple:
+        if mcpu is None or mcpu == host().mcpu:
+            return host()
+        _check_cpu_name(mcpu, kind, where)
+        return replace(host(), mcpu=str(mcpu), features=_features_of(str(mcpu), kind))
+    if mcpu is not None:
+        _check_cpu_name(mcpu, kind, where)
+    name = str(mcpu or triples.generic_cpu(kind))
+    features = {
+        *_features_of(name, kind),
+        *(triples.RISCV_BASE if kind == triples.RISCV and mcpu is None else ()),
+    }
+    return Target("cpu", name, 1, tuple(sorted(features)), triple=kind)
 
 
-def _host_caches() -> tuple[int, int, int]:
-    return hardware.cache_bytes(1), hardware.cache_bytes(2), hardware.cache_bytes(3)
+def _llvm(triple: str) -> dict[str, Any]:
+    """How TVM speaks of CPUs of a kind."""
+    if triple == triples.host_triple():
+        return {"kind": "llvm"}
+    return {"kind": "llvm", "mtriple": triple, **triples.calling_convention(triple)}
 
 
-def _features_of(mcpu: str) -> tuple[str, ...]:
+def _features_of(mcpu: str, triple: str) -> tuple[str, ...]:
     """The tracked features LLVM may use for a CPU of this name."""
     import tvm
 
-    target = tvm.target.Target({"kind": "llvm", "mcpu": mcpu})
+    target = tvm.target.Target({**_llvm(triple), "mcpu": mcpu})
     known = {str(name) for name in tvm.get_global_func("target.llvm_get_cpu_features")(target)}
-    return tuple(sorted(known & hardware.TRACKED))
+    return tuple(sorted(known & triples.tracked(triple)))
 
 
-def _check_cpu_name(mcpu: object, where: str) -> None:
+def _check_cpu_name(mcpu: object, triple: str, where: str) -> None:
+    names = _cpu_names(triple)
+    if isinstance(mcpu, str) and mcpu in names:
+        return
+    near = sorted(names, key=lambda name: _distance(name, str(mcpu)))[:3]
+    others = [other for other in triples.TRIPLES if str(mcpu) in _cpu_names(other)]
+    hint = f'triple = "{others[0]}" has one' if others else f"nearest names: {', '.join(near)}"
+    raise TargetError(f"{where}: LLVM knows no CPU {mcpu!r}; {hint}")
+
+
+@cache
+def _cpu_names(triple: str) -> frozenset[str]:
+    """LLVM's names of the CPUs of a kind."""
     import tvm
 
-    known = {str(n) for n in tvm.get_global_func("target.llvm_get_cpu_archlist")(tvm.target.Target("llvm"))}
-    if mcpu not in known:
-        near = sorted(known, key=lambda name: _distance(name, str(mcpu)))[:3]
-        raise TargetError(f"{where}: LLVM knows no CPU {mcpu!r}; nearest names: {', '.join(near)}")
+    listed = tvm.get_global_func("target.llvm_get_cpu_archlist")
+    return frozenset(str(name) for name in listed(tvm.target.Target(_llvm(triple))))
 
 
 def _distance(a: str, b: str) -> float:
@@ -261,18 +305,18 @@ def _distance(a: str, b: str) -> float:
     return -SequenceMatcher(None, a, b).ratio()
 
 
-def _changed(base: tuple[str, ...], listed: object, where: str) -> tuple[str, ...]:
+def _features(base: Target, listed: object, where: str) -> tuple[str, ...]:
     """Features as listed; entries of TVM's form, ``+avx2`` or ``-avx512f``, change those of the CPU instead."""
     if isinstance(listed, str) or not isinstance(listed, Iterable):
         raise TargetError(f"{where}: features must be a list of names, got {listed!r}")
-    names = [str(name) for name in listed]
+    names, known = [str(name) for name in listed], triples.tracked(base.triple)
     signed = any(re.match(r"[+-]", name) for name in names)
-    result = set(base) if signed else set()
+    result = set(base.features) if signed else set()
     for name in names:
         bare = name.lstrip("+-")
-        if bare not in hardware.TRACKED:
+        if bare not in known:
             raise TargetError(
-                f"{where}: unknown CPU feature {bare!r}; known: {', '.join(sorted(hardware.TRACKED))}"
+                f"{where}: unknown CPU feature {bare!r}{targetfile.meant(bare, known)}; known: {', '.join(sorted(known))}"
             )
         if name.startswith("-"):
             result.discard(bare)
@@ -296,23 +340,3 @@ def _plain_attrs(target: Any) -> dict[str, Any]:
         elif isinstance(value, Iterable) and str(key) == "mattr":
             plain[str(key)] = [str(v) for v in value]
     return plain
-
-
-def _read_toml(path: Path) -> Mapping[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        try:
-            import tomli as tomllib  # type: ignore[import-not-found, no-redef, unused-ignore]
-        except ImportError:
-            raise TargetError(
-                f"target file {path}: reading .toml needs Python 3.11 or the package tomli"
-            ) from None
-    try:
-        with path.open("rb") as file:
-            value = tomllib.load(file)
-    except OSError as error:
-        raise TargetError(f"target file {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TargetError(f"target file {path}: not TOML ({error})") from None
-    return value

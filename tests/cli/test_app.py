@@ -93,12 +93,31 @@ def test_targets(capsys: pytest.CaptureFixture[str]) -> None:
     text = says(capsys, "targets")
     assert re.search(r"^cpu: available", text, re.MULTILINE)
     assert "cuda: source only" in text
+    assert re.search(r"^    rpi5 +Raspberry Pi 5", text, re.MULTILINE)
+
+
+def test_target_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    first, *rest = says(capsys, "targets", "show", "rpi5").splitlines()
+    assert first == "# cpu cortex-a76 (aarch64-linux-gnu), 4 cores, 16-byte vectors, caches 64K 512K 2048K"
+    path = tmp_path / "mine.toml"
+    path.write_text("\n".join(rest))
+    assert says(capsys, "targets", "show", path).splitlines()[0] == first
+    text = says(capsys, "targets", "detect")
+    says(capsys, "targets", "detect", "--out", path)
+    assert path.read_text() == text
+    host, again = loopwright.Target.parse("cpu"), loopwright.Target.parse(path)
+    assert (again, again.caches) == (host, host.caches)
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["nosuch"], "No such command 'nosuch'; see `loopwright --help`"),
+        (["targets", "show", "rpi6"], "unknown target 'rpi6' (did you mean 'rpi5'?)"),
+        (["targets", "show", "nosuch.toml"], "nosuch.toml: No such file"),
+        (["targets", "detect", "tpu"], "'tpu' is not one of 'cpu', 'opencl'"),
+        (["targets", "detect", "-o", "no/such.toml"], "there is no directory no"),
+        (["build", "ops.relu", "X=(4,)", "--target", "zen5", "-o", "x.so"], "did you mean 'zen"),
         (["tune", "--nosuch"], "No such option"),
         (["tune", "--log", "x"], "name an OPERATOR"),
         (["tune", "nosuch.py:f", "--trials", "1", "--log", "x"], "nosuch.py does not exist"),

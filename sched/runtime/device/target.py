@@ -8,6 +8,7 @@ from typing import Any
 
 from loopwright.sched.errors import TargetError
 from loopwright.sched.runtime.target import Target
+from loopwright.sched.runtime.targetfile import check_keys
 
 _KEYS = ("kind", "device", "arch", "threads", "block", "shared", "cores")
 # TVM's names for the same things, as they stand in its target dicts, and those that say nothing here.
@@ -58,6 +59,12 @@ class DeviceTarget(Target):
         """A plain value, as it stands in a tuning log."""
         limits = {"threads": self.threads, "block": list(self.block), "shared": self.shared}
         return {"kind": self.kind, "mcpu": self.mcpu, "cores": self.cores, "features": [], **limits}
+
+    def facts(self) -> dict[str, Any]:
+        """The lines of a target file that says the same."""
+        name = {"arch": self.mcpu} if self.mcpu != "any" else {}
+        limits = {"threads": self.threads, "block": list(self.block), "shared": self.shared}
+        return {"kind": self.kind, **name, "cores": self.cores, **limits}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> DeviceTarget:
@@ -111,9 +118,7 @@ def device_target(spec: Mapping[Any, Any], where: str) -> DeviceTarget:
         TargetError: an unknown key, or a value that makes no sense.
     """
     plain = {_TVM_KEYS.get(str(k), str(k)): v for k, v in spec.items() if str(k) not in _TVM_IGNORED}
-    unknown = sorted(set(plain) - set(_KEYS))
-    if unknown:
-        raise TargetError(f"{where}: unknown key {unknown[0]!r}; known: {', '.join(_KEYS)}")
+    check_keys(plain, _KEYS, where)
     kind = str(plain["kind"])
     base = _LEAST[kind]
     if kind == "opencl":
