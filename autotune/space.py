@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,6 +29,8 @@ Rule = Callable[[Mapping[str, Array]], Array]
 LISTABLE = 200_000
 # Rules may allow only a small part of the combinations: so many are drawn for one that is wanted, and so many moves tried.
 DRAWS, MOVES = 16, 4
+# Feature rows that are kept: some batches' worth of what a search looks at.
+KEPT_ROWS = 10_000
 
 
 class Point(NamedTuple):
@@ -99,6 +102,7 @@ class SearchSpace:
     sketches: tuple[Sketch, ...]
     target: Target
     _illegal: set[Point] = field(default_factory=set)
+    _rows: OrderedDict[Point, Array] = field(default_factory=OrderedDict)  # the latest asked for are last
 
     def __post_init__(self) -> None:
         self._fillings = [Filling(sketch.schedule, self.target) for sketch in self.sketches]
@@ -234,7 +238,18 @@ class SearchSpace:
         return [p for p, ok in zip(found, good, strict=True) if ok and p not in self._illegal]
 
     def rows(self, points: Sequence[Point]) -> Array:
-        """A feature row for each point; see :attr:`feature_names`."""
+        """A feature row for each point; see :attr:`feature_names`. Those asked for lately are not computed again."""
+        new = [point for point in dict.fromkeys(points) if point not in self._rows]
+        self._rows.update(zip(new, self._new_rows(new), strict=True))
+        rows = np.empty((len(points), len(self.feature_names)), np.float32)
+        for position, point in enumerate(points):
+            rows[position] = self._rows[point]
+            self._rows.move_to_end(point)
+        while len(self._rows) > KEPT_ROWS:
+            self._rows.popitem(last=False)
+        return rows
+
+    def _new_rows(self, points: Sequence[Point]) -> Array:
         rows = np.full((len(points), len(self.feature_names)), np.nan, np.float32)
         for number, positions, choices in self._by_sketch(points):
             sketch = self.sketches[number]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
@@ -40,6 +40,16 @@ NAMES = (
     "tails", "all_operations", "all_fetches", "all_code",
     *(f"{feature}_{nth}" for nth in SIDES for feature in OF_SIDE),
 )  # fmt: skip
+# Of these the logarithm to base 2 is given.
+_LOGARITHMIC = {
+    "estimate", "compute", "fetch", "move1", "move2", "move3", "lanes", "unrolled", "tile_bytes",
+    "traffic1", "traffic2", "traffic3", "parallel", "outer0", "outer1", "outer2", "inner_reduction",
+    "side_points", "side_estimate", "all_operations", "all_fetches", "all_code",
+    *(f"{feature}_{nth}" for nth in SIDES for feature in ("time", "fetch", "lanes", "inner_reduction")),
+}  # fmt: skip
+LOGARITHMS = [nth for nth, name in enumerate(NAMES) if name in _LOGARITHMIC]
+# What is said of a stage that there is not.
+NO_SIDE: list[Size] = [1, 1, 1, 0, 0, 1]
 
 
 @dataclass(frozen=True)
@@ -180,7 +190,18 @@ def features(structure: Structure, numbers: Numbers, target: Target, count: int)
     ``estimate`` is log2 of the cycles a simple machine model expects; it ranks candidates before anything is measured.
     """
     stages = place_all(structure, numbers, target)
-    stages.sort(key=lambda p: float(np.median(p.cost.points * p.cost.runs * np.ones(count))), reverse=True)
+    # The stage with the most iterations is the main one, and that can be another one for other numbers.
+    iterations = np.array([np.broadcast_to(p.cost.points * p.cost.runs, (count,)) for p in stages])
+    orders, which = np.unique(np.argsort(-iterations, axis=0, kind="stable"), axis=1, return_inverse=True)
+    rows = np.empty((count, len(NAMES)), np.float32)
+    for nth, order in enumerate(orders.T):
+        mine = which.reshape(-1) == nth
+        rows[mine] = _rows([stages[n] for n in order], target, count)[mine]
+    return rows
+
+
+def _rows(stages: Sequence[Placed], target: Target, count: int) -> Array:
+    """The features, of the main stage and of others in order."""
     main, *sides = stages
     times = [_time(p, target) for p in stages]
     total = sum(time[0] for time in times)
@@ -190,37 +211,34 @@ def features(structure: Structure, numbers: Numbers, target: Target, count: int)
     spatial += [1] * (3 - len(spatial))
     side_points = sum(p.cost.points * p.cost.runs for p in sides)
     columns = [
-        _log(total), _log(own[1]), _log(own[2]), _log(own[3]), _log(own[4]), _log(own[5]),
-        _log(c.lanes), c.vectors, c.chains, c.chains / target.registers, _log(c.unrolled),
-        c.fetches * c.runs / work, _log(c.tile_bytes), c.tile_bytes / target.l1,
-        *(_log(t * c.runs / work) for t in c.traffic),
-        c.waste, c.gathers, _log(main.parallel), imbalance(main.parallel, target.cores),
-        *(_log(e) for e in spatial), _log(_inner_reduction(main)),
+        total, *own[1:],
+        c.lanes, c.vectors, c.chains, c.chains / target.registers, c.unrolled,
+        c.fetches * c.runs / work, c.tile_bytes, c.tile_bytes / target.l1,
+        *(t * c.runs / work for t in c.traffic),
+        c.waste, c.gathers, main.parallel, imbalance(main.parallel, target.cores),
+        *spatial, _inner_reduction(main),
         len(stages), sum(p.inner for p in stages),
-        _log(side_points + 1), _least([p.cost.lanes for p in sides]),
-        sum(1 for p in sides if np.all(p.parallel <= 1)),
-        _log(sum(time[0] for time in times[1:]) / total + 1e-6),
+        side_points + 1, _least([p.cost.lanes for p in sides]),
+        sum(1 * (p.parallel <= 1) for p in sides),
+        sum(time[0] for time in times[1:]) / total + 1e-6,
         main.shape.tails,
-        _log(sum(p.cost.operations * p.cost.runs for p in stages)),
-        _log(sum(p.cost.fetches * p.cost.runs for p in stages)),
-        _log(sum(_code(p) for p in stages)),
+        sum(p.cost.operations * p.cost.runs for p in stages),
+        sum(p.cost.fetches * p.cost.runs for p in stages),
+        sum(_code(p) for p in stages),
     ]  # fmt: skip
     for nth in SIDES:
-        columns += _of_side(stages[nth], times[nth]) if nth < len(stages) else [0.0] * len(OF_SIDE)
-    return np.stack([np.broadcast_to(np.asarray(column, np.float32), (count,)) for column in columns], axis=1)
+        columns += _of_side(stages[nth], times[nth]) if nth < len(stages) else NO_SIDE
+    rows = np.empty((count, len(NAMES)))
+    for nth, column in enumerate(columns):
+        rows[:, nth] = column
+    rows[:, LOGARITHMS] = np.log2(np.maximum(rows[:, LOGARITHMS], 1e-9))
+    return rows
 
 
 def _of_side(placed: Placed, time: tuple[Size, ...]) -> list[Size]:
     """What is said of a stage beside the main one: :data:`OF_SIDE`."""
     c = placed.cost
-    return [
-        _log(time[0]),
-        _log(time[2]),
-        _log(c.lanes),
-        c.chains,
-        placed.shape.tails,
-        _log(_inner_reduction(placed)),
-    ]
+    return [time[0], time[2], c.lanes, c.chains, placed.shape.tails, _inner_reduction(placed)]
 
 
 def _inner_reduction(placed: Placed) -> Size:
@@ -259,10 +277,6 @@ def _time(placed: Placed, target: Target) -> tuple[Size, ...]:
     cycles = np.maximum(compute, fetch) * bloat + 0.5 * (moves[0] + moves[1]) + moves[2]
     share = imbalance(placed.parallel, target.cores) / target.cores
     return cycles * share, compute, fetch, *moves
-
-
-def _log(value: Size) -> Array:
-    return np.log2(np.maximum(np.asarray(value, float), 1e-9))
 
 
 def _least(values: list[Size]) -> Size:

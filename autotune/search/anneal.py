@@ -20,10 +20,6 @@ from loopwright.autotune.transfer import Lesson
 Array = np.ndarray[Any, Any]
 
 
-# Feature rows that are kept for points that were not measured: some batches' worth.
-KEPT_ROWS = 10_000
-
-
 @dataclass(frozen=True)
 class AnnealOptions:
     """The settings of annealing.
@@ -70,7 +66,6 @@ class AnnealSearch:
         self.options = options
         self._rng = np.random.default_rng(seed)
         self._chains: list[Point] = []
-        self._rows: dict[Point, Array] = {}
         self._lessons: list[tuple[Array, Array]] = []  # rows and scores, a pair for each workload
 
     def propose(self, count: int, closing: bool = False) -> list[Point]:
@@ -92,7 +87,7 @@ class AnnealSearch:
 
     def expected(self, points: Sequence[Point]) -> Array | None:
         """The model's scores, once it has learnt anything."""
-        return self.model.predict(self._rows_of(points)) if self.model.ready and points else None
+        return self.model.predict(self.space.rows(points)) if self.model.ready and points else None
 
     def teach(self, lessons: Sequence[Lesson]) -> None:
         """Let the model begin with what other shapes have shown."""
@@ -116,7 +111,7 @@ class AnnealSearch:
         """Fit the model to this workload's measurements and to what others say; each is ranked within itself."""
         groups = list(self._lessons)
         if self.memory.points:
-            groups.append((self._rows_of(self.memory.points), self.memory.scores()))
+            groups.append((self.space.rows(self.memory.points), self.memory.scores()))
         if groups:
             rows, scores = (np.concatenate(parts) for parts in zip(*groups, strict=True))
             self.model.fit(rows, scores, [len(part) for _, part in groups])
@@ -126,16 +121,9 @@ class AnnealSearch:
         measured = [(p, t) for p, t in new if t is not None]
         if not measured:
             return Quality(0, None, None)
-        predicted = self.model.predict(self._rows_of([p for p, _ in measured]))
+        predicted = self.model.predict(self.space.rows([p for p, _ in measured]))
         speed = 1.0 / np.array([t for _, t in measured])
         return Quality(len(measured), rank_correlation(predicted, speed), recall_at(predicted, speed, 8))
-
-    def _rows_of(self, points: Sequence[Point]) -> Array:
-        """Feature rows, computed once for each point."""
-        new = [p for p in dict.fromkeys(points) if p not in self._rows]
-        if new:
-            self._rows.update(zip(new, self.space.rows(new), strict=True))
-        return np.stack([self._rows[p] for p in points])
 
     def _walk(self) -> list[Point]:
         """Let the chains walk; the unmeasured points they visited, best predicted first."""
@@ -146,13 +134,16 @@ class AnnealSearch:
         chains += self.space.sample(rng, options.chains - len(chains))
         if not chains:
             return []
-        energy = self.model.predict(self._rows_of(chains))
+        moved = self.space.neighbours(rng, chains * options.tries)
+        # Features are computed for many points in little more time than for a few: not for the chains first.
+        energy, new = np.split(self.model.predict(self.space.rows(chains + moved)), [len(chains)])
         visited = dict(zip(chains, energy.tolist(), strict=True))
         spread = float(np.std(energy)) or 1.0
         for step in range(options.steps):
+            if step > 0:
+                moved = self.space.neighbours(rng, chains * options.tries)
+                new = self.model.predict(self.space.rows(moved))
             temperature = spread * (1.0 - step / options.steps) * 0.5
-            moved = self.space.neighbours(rng, chains * options.tries)
-            new = self.model.predict(self._rows_of(moved))
             visited.update(zip(moved, new.tolist(), strict=True))
             for start in range(0, len(moved), len(chains)):
                 tried = new[start : start + len(chains)]
@@ -162,14 +153,7 @@ class AnnealSearch:
         order = np.argsort(-energy, kind="stable")
         self._chains = list(dict.fromkeys(chains[n] for n in order))
         ranked = sorted(visited, key=lambda point: -visited[point])
-        self._forget()
         return [point for point in ranked if point not in self.memory.seen]
-
-    def _forget(self) -> None:
-        """Keep the store of rows from growing with the run."""
-        if len(self._rows) > KEPT_ROWS:
-            keep = set(self.memory.points)
-            self._rows = {point: row for point, row in self._rows.items() if point in keep}
 
     def _around_best(self) -> list[Point]:
         """Every point one knob away from one of the best."""
@@ -179,7 +163,7 @@ class AnnealSearch:
     def _rank(self, points: list[Point]) -> list[Point]:
         if not points:
             return []
-        order = np.argsort(-self.model.predict(self._rows_of(points)), kind="stable")
+        order = np.argsort(-self.model.predict(self.space.rows(points)), kind="stable")
         return [points[n] for n in order]
 
     def _diverse(self, ranked: list[Point], count: int) -> list[Point]:
