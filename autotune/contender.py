@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from loopwright.autotune.log import Record
-from loopwright.autotune.measure.hosts import device_name
 from loopwright.autotune.measure.seat import Candidate
 from loopwright.autotune.measure.task import Outcome
 from loopwright.autotune.space import Point
@@ -61,9 +60,9 @@ class Race:
     candidate: Candidate | None
 
 
-def fates_of(records: Iterable[Record]) -> dict[str, Outcome]:
+def fates_of(records: Iterable[Record], device: str) -> dict[str, Outcome]:
     """How codes fared that were measured on this device, with what is installed now: they would fare the same again."""
-    today = device_name(), versions()
+    today = device, versions()
     return {
         record.code: Outcome(
             record.trial or 0,

@@ -13,7 +13,7 @@ from loopwright.autotune.events import Improved, Noisy, Planned, Progress, Tried
 from loopwright.autotune.interrupts import undisturbed
 from loopwright.autotune.log import Record, TuningLog, timestamp
 from loopwright.autotune.measure.finals import Finals
-from loopwright.autotune.measure.hosts import device_name
+from loopwright.autotune.measure.hosts import measured_on
 from loopwright.autotune.measure.pool import Pool
 from loopwright.autotune.measure.seat import Candidate
 from loopwright.autotune.measure.task import Outcome, Task
@@ -91,9 +91,10 @@ class Session:
         if not objective.relative:  # others tell of times only
             search.teach(lessons(work, target, others))
         records = log.records(work.key, target)
-        self.aim = Aim(objective, work, target.cores, records)
+        self.aim = Aim(objective, work, space.shared_by, records)
         self._held = self.aim.known.figure  # when it last fell by GAIN
-        self._fates = fates_of(records)
+        self.device = measured_on(target)
+        self._fates = fates_of(records, self.device)
         self._next_trial = len(records)
         self._resume(records)
 
@@ -358,7 +359,7 @@ class Session:
             names=self.work.names,
             name=self.work.name,
             args=self.work.args,
-            device=device_name(),
+            device=self.device,
             versions=versions(),
             time=timestamp(),
             seed=self.seed,

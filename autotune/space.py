@@ -19,6 +19,7 @@ import numpy as np
 from loopwright.autotune.features.filling import Filling
 from loopwright.autotune.features.program import NAMES
 from loopwright.sched.errors import ScheduleError
+from loopwright.sched.runtime.device.target import DeviceTarget
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
 
@@ -263,9 +264,16 @@ class SearchSpace:
                 )
         return rows
 
+    @property
+    def shared_by(self) -> int:
+        """How many cores share the work that a candidate does alone when it is screened."""
+        return 1 if isinstance(self.target, DeviceTarget) else self.target.cores
+
     def shares(self, rows: Array) -> Array:
         """How much longer each candidate takes than its one-core time divided by the cores says, from its feature row: 1 for
         even shares."""
+        if isinstance(self.target, DeviceTarget):  # timed on all of it from the start
+            return np.ones(len(rows))
         return np.nan_to_num(rows[:, NAMES.index("imbalance")], nan=1.0)
 
     def allowed(self, points: Sequence[Point]) -> Array:

@@ -31,6 +31,8 @@ from loopwright.autotune.space import SearchSpace, Sketch
 from loopwright.autotune.validate import Validate
 from loopwright.sched.errors import TuneError
 from loopwright.sched.language.workload import Workload
+from loopwright.sched.runtime.device.opencl import lacking
+from loopwright.sched.runtime.device.target import DeviceTarget
 from loopwright.sched.runtime.target import Target, host
 from loopwright.sched.scheduling.schedule import Schedule
 
@@ -284,17 +286,32 @@ def check_numbers(
 def runnable(target: object) -> Target:
     """The target, if this machine can run what is built for it."""
     parsed = Target.parse(target)
-    if parsed.kind != "cpu":
-        raise TuneError(
-            f"target {parsed.kind!r} cannot be tuned for: candidates are measured on CPUs; "
-            "lw.build(work, target=..., schedule=...) takes a schedule of yours"
-        )
+    if isinstance(parsed, DeviceTarget):
+        return runnable_device(parsed)
     missing = parsed.missing_on(host())
     if missing:
         raise TuneError(
             f"{parsed}: this machine lacks {', '.join(missing)}, so nothing can be measured for it here"
         )
     return parsed
+
+
+def runnable_device(target: DeviceTarget) -> DeviceTarget:
+    """The target, if kernels for it are run here and there is such a device.
+
+    Raises:
+        TargetError: there is no device of that name.
+        TuneError: as :func:`runnable`.
+    """
+    if target.kind != "opencl":
+        raise TuneError(
+            f"target {target.kind!r} cannot be tuned for: its kernels are made as source here, and not run; "
+            "lw.lower(work, target=..., schedule=...) takes a schedule of yours"
+        )
+    obstacle = lacking()
+    if obstacle is not None:
+        raise TuneError(f"target 'opencl' cannot be tuned for: {obstacle}")
+    return target
 
 
 @contextmanager

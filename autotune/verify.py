@@ -115,10 +115,11 @@ class Guarded:
 
     def __init__(self, like: Array) -> None:
         size = like.nbytes
-        self._whole = np.full(size + 2 * STRIP + 64, CANARY, np.uint8)
-        start = STRIP + (16 - (self._whole.ctypes.data + STRIP)) % 64
-        self._strips = (self._whole[:start], self._whole[start + size :])
-        self.array: Array = self._whole[start : start + size].view(like.dtype).reshape(like.shape)
+        #: The bytes of the array and its strips, and where among them the array begins.
+        self.whole = np.full(size + 2 * STRIP + 64, CANARY, np.uint8)
+        self.start = start = STRIP + (16 - (self.whole.ctypes.data + STRIP)) % 64
+        self._strips = (self.whole[:start], self.whole[start + size :])
+        self.array: Array = self.whole[start : start + size].view(like.dtype).reshape(like.shape)
 
     @property
     def harmed(self) -> bool:

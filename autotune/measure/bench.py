@@ -14,7 +14,20 @@ from loopwright.autotune.measure.pool import Pool
 from loopwright.autotune.measure.task import Limits, Repeats, Task
 from loopwright.autotune.verify import prepare
 from loopwright.sched.language.workload import Workload
+from loopwright.sched.runtime.device.target import DeviceTarget
 from loopwright.sched.runtime.target import Target
+
+# Workers that build for one device, at most: each holds arrays there.
+MOST_BUILDERS = 8
+
+
+def seats_for(target: Target) -> Sequence[int | None]:
+    """The cores that workers are pinned to, one on each that the target has; for a device they build on any core, and take
+    turns on it."""
+    cores = usable_cores()
+    if isinstance(target, DeviceTarget):
+        return [None] * min(len(cores) or 1, MOST_BUILDERS)
+    return cores[: target.cores] or (None,)
 
 
 class Bench:
@@ -40,9 +53,8 @@ class Bench:
     def __enter__(self) -> Bench:
         with ExitStack() as stack:
             self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="loopwright-")))
-            cores = usable_cores()[: self.target.cores] or None
             nursery = stack.enter_context(Nursery(self._command))
-            self.pool = stack.enter_context(Pool(nursery, self._limits, cores))
+            self.pool = stack.enter_context(Pool(nursery, self._limits, seats_for(self.target)))
             self.finals = stack.enter_context(Finals(nursery, self._limits, self.target.cores))
             self._stack = stack.pop_all()
         return self

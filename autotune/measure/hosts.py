@@ -5,6 +5,12 @@ from __future__ import annotations
 import os
 import platform
 from functools import cache
+from typing import TYPE_CHECKING
+
+from loopwright.sched.runtime.device.target import DeviceTarget
+
+if TYPE_CHECKING:
+    from loopwright.sched.runtime.target import Target
 
 
 def usable_cores() -> tuple[int, ...]:
@@ -24,6 +30,15 @@ def memory_limit() -> int:
     import psutil
 
     return min(8 << 30, int(psutil.virtual_memory().total) // 4)
+
+
+def measured_on(target: Target) -> str:
+    """What candidates for a target are measured on, in words: this host's processor, or the device with its driver."""
+    if isinstance(target, DeviceTarget):
+        from loopwright.sched.runtime.device.opencl import device_text
+
+        return device_text(target)
+    return device_name()
 
 
 @cache

@@ -33,7 +33,7 @@ class Pool:
         cores: the cores to pin workers to; by default all that this process may use.
     """
 
-    def __init__(self, nursery: Nursery, limits: Limits, cores: Sequence[int] | None = None) -> None:
+    def __init__(self, nursery: Nursery, limits: Limits, cores: Sequence[int | None] | None = None) -> None:
         places: Sequence[int | None] = cores if cores is not None else (usable_cores() or (None,))
         self.seats = [Seat(nursery, 1, core, limits) for core in places]
         self.twins = Twins()

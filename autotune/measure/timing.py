@@ -116,15 +116,9 @@ class Stopwatch:
         return (clock() - start) / number
 
 
-def screen(
-    function: Call,
-    args: Sequence[Any],
-    cut: float | None = None,
-    flush: Flush | None = None,
-    clock: Clock = time.perf_counter,
-) -> float:
+def screen(function: Call, stopwatch: Stopwatch, cut: float | None = None) -> float:
     """The least time of a call, of a function that has run before; one clearly slower than ``cut`` is timed only once."""
-    stopwatch, least = Stopwatch(args, flush, clock=clock), Least()
+    least = Least()
     once = stopwatch.sample(function, 1)
     if cut is not None and once > cut:
         return once
@@ -141,23 +135,17 @@ def screen(
 
 
 def race(
-    functions: Sequence[Call],
-    args: Sequence[Any],
-    repeats: Repeats,
-    reach: float = 1.1,
-    flush: Flush | None = None,
-    clock: Clock = time.perf_counter,
+    functions: Sequence[Call], stopwatch: Stopwatch, repeats: Repeats, reach: float = 1.1
 ) -> list[Timed]:
     """Time functions in turns, so that whatever else the machine does meets all alike.
 
     It goes on until the spread of each is known to be small, or there is no more time. Those that are ``reach`` times slower than
     the fastest soon take no further part.
     """
-    stopwatch = Stopwatch(args, flush, repeats.sample_seconds, clock)
     numbers = [stopwatch.calls(min(stopwatch.sample(f, 1), stopwatch.sample(f, 1))) for f in functions]
     runners = [Least() for _ in functions]
     running = list(range(len(functions)))
-    start, rounds = clock(), 0
+    start, rounds = stopwatch.clock(), 0
     while True:
         for nth in running:
             runners[nth].add(stopwatch.sample(functions[nth], numbers[nth]))
@@ -165,7 +153,7 @@ def race(
         if rounds >= DROP_ROUNDS:
             limit = reach * min(runner.timed.seconds for runner in runners)
             running = [nth for nth in running if runners[nth].timed.seconds <= limit]
-        spent = (clock() - start) / len(functions)
+        spent = (stopwatch.clock() - start) / len(functions)
         known = all(runners[nth].timed.spread <= repeats.spread for nth in running)
         if rounds >= MIN_ROUNDS and spent >= (repeats.least_seconds if known else repeats.most_seconds):
             return [runner.timed for runner in runners]

@@ -9,16 +9,19 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loopwright.autotune.measure import timing
 from loopwright.autotune.measure.channel import Channel
 from loopwright.autotune.measure.process import settle
-from loopwright.autotune.measure.task import KEPT_KERNELS, KEPT_TASKS, Repeats
+from loopwright.autotune.measure.task import KEPT_KERNELS, KEPT_TASKS, SAMPLE_SECONDS, Repeats
+
+if TYPE_CHECKING:
+    from loopwright.autotune.measure.runner import Runner
 
 
 class Failure(Exception):
@@ -41,14 +44,14 @@ class Loaded:
     work: Any
     target: Any
     judge: Any
-    inputs: list[Any]
     guarded: list[Any]
     repeats: Repeats
-    flush: Any = None  # empties the caches; None where they are left as they are
+    runner: Runner
 
     @classmethod
     def of(cls, message: dict[str, Any]) -> Loaded:
         """Restore the workload, and read its arrays."""
+        from loopwright.autotune.measure.runner import Setting, runner_for
         from loopwright.autotune.verify import Guarded, Judge, load_inputs
         from loopwright.sched.language.workload import Workload
         from loopwright.sched.runtime.target import Target
@@ -57,21 +60,13 @@ class Loaded:
         judge = Judge.load(work, folder)
         guarded = [Guarded(value) for value in judge.values]
         target = Target.from_json(message["target"])
-        flush = flusher(target.l3) if message.get("cold") else None
-        repeats = Repeats(**message["repeats"])
-        return cls(work, target, judge, load_inputs(work, folder), guarded, repeats, flush)
+        setting = Setting(target, load_inputs(work, folder), guarded, folder, message["cold"])
+        return cls(work, target, judge, guarded, Repeats(**message["repeats"]), runner_for(setting))
 
     @property
     def outputs(self) -> list[Any]:
         """The arrays that candidates write."""
         return [guarded.array for guarded in self.guarded]
-
-    @property
-    def arguments(self) -> list[Any]:
-        """What the compiled function is called with; NumPy shares narrow floats only as their bits."""
-        from loopwright.sched.dtypes import stored
-
-        return [array.view(stored(array.dtype.name)) for array in (*self.inputs, *self.outputs)]
 
 
 class Worker:
@@ -116,21 +111,30 @@ class Worker:
     def screen(self, message: dict[str, Any]) -> None:
         """Build candidates together; then compare the result of each, and time it, on this core."""
         task, candidates = self.task(message), message["candidates"]
-        start = time.perf_counter()
-        functions = self.compile_all(self.ask(self.lower_all(task, candidates)))
-        spent = (time.perf_counter() - start) / len(candidates)
+        with self.turn(task.runner.building, "build"):
+            start = time.perf_counter()
+            functions = self.compile_all(task, self.ask(self.lower_all(task, candidates)))
+            spent = (time.perf_counter() - start) / len(candidates)
         for trial, function in functions.items():
-            self.answer(trial, partial(self.attempt, task, trial, function, message["cut"], spent))
+            with self.turn(task.runner.alone, "run", trial):
+                self.answer(trial, partial(self.attempt, task, function, message["cut"], spent))
 
-    def attempt(
-        self, task: Loaded, trial: int, function: Any, cut: float | None, spent: float
-    ) -> dict[str, Any]:
-        """Compare a candidate's result, and time it on this core."""
-        self.channel.send(event="phase", phase="run", trial=trial)
+    @contextmanager
+    def turn(
+        self, free: Callable[[], AbstractContextManager[None]], phase: str, trial: int | None = None
+    ) -> Iterator[None]:
+        """Wait until it is this worker's turn, for which it is given time, and say what it does then."""
+        self.channel.send(event="phase", phase="wait", trial=trial)
+        with free():
+            self.channel.send(event="phase", phase=phase, trial=trial)
+            yield
+
+    def attempt(self, task: Loaded, function: Any, cut: float | None, spent: float) -> dict[str, Any]:
+        """Compare a candidate's result, and time it, on this core or on the device."""
         built = time.perf_counter()
         self.check(task, function)
         checked = time.perf_counter()
-        seconds = timing.screen(function, task.arguments, cut, task.flush)
+        seconds = timing.screen(function, task.runner.stopwatch(SAMPLE_SECONDS), cut)
         took = {"check": checked - built, "time": time.perf_counter() - checked}
         return {"screen": seconds, "verified": True, "build_seconds": spent, "spent": took}
 
@@ -155,30 +159,26 @@ class Worker:
             raise SystemExit
         return {trial: lowered[trial] for trial in answer["go"]}
 
-    def compile_all(self, lowered: dict[int, Any]) -> dict[int, Any]:
+    def compile_all(self, task: Loaded, lowered: dict[int, Any]) -> dict[int, Any]:
         """Compiled functions by trial; of those that cannot be compiled, the outcome is sent."""
-        from loopwright.autotune.measure import build
-
         try:
             with failures():
-                return dict(zip(lowered, build.compile_screened(list(lowered.values())), strict=True))
+                return dict(zip(lowered, task.runner.compile_screened(list(lowered.values())), strict=True))
         except Failure as failure:
             if len(lowered) == 1:
                 self.report(next(iter(lowered)), failure.outcome)
                 return {}
         functions = {}
         for trial, low in lowered.items():  # by itself, only the one fails whose fault it is
-            functions.update(self.compile_all({trial: low}))
+            functions.update(self.compile_all(task, {trial: low}))
         return functions
 
     def prepare(self, message: dict[str, Any]) -> dict[str, Any]:
         """Build a candidate for a race, and compare its result when it runs on all cores."""
-        from loopwright.autotune.measure import build
-
         task = self.task(message)
         start = time.perf_counter()
         with failures():
-            function = build.compile_finalist(self.lower(task, message["schedule"]))
+            function = task.runner.compile_finalist(self.lower(task, message["schedule"]))
         spent = time.perf_counter() - start
         self.channel.send(event="phase", phase="run")
         self.check(task, function)
@@ -194,7 +194,7 @@ class Worker:
         task = self.task(message)
         self.channel.send(event="phase", phase="run")
         task.judge.poison(task.outputs)
-        self.kernels[message["key"], message["trial"]](*task.arguments)
+        task.runner.run(self.kernels[message["key"], message["trial"]])
         save_outputs(Path(message["folder"]), task.outputs)
         self.channel.send(event="shown")
 
@@ -204,7 +204,7 @@ class Worker:
         functions = [self.kernels[message["key"], trial] for trial in message["trials"]]
         for trial in message["trials"]:
             self.kernels.move_to_end((message["key"], trial))
-        times = timing.race(functions, task.arguments, task.repeats, flush=task.flush)
+        times = timing.race(functions, task.runner.stopwatch(task.repeats.sample_seconds), task.repeats)
         self.channel.send(event="times", times=times)
 
     def task(self, message: dict[str, Any]) -> Loaded:
@@ -227,7 +227,7 @@ class Worker:
         task.judge.poison(outputs)
         try:
             with no_memory():
-                answer = function(*task.arguments)
+                answer = task.runner.run(function)
         except Failure:
             raise
         except Exception as error:
@@ -243,14 +243,6 @@ class Worker:
         wrong = task.judge.fault(outputs)
         if wrong is not None:
             raise Failure("wrong-result", wrong)
-
-
-def flusher(cache: int) -> Any:
-    """What empties caches of so many bytes: it writes twice as much."""
-    import numpy as np
-
-    other = np.zeros(max(2 * cache, 1 << 20), np.uint8)
-    return lambda: other.fill(1)
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from loopwright.sched.recipes.roles import Roles, roles_of
 from loopwright.sched.recipes.rowplans import schedule_groups
 from loopwright.sched.recipes.stencil_plan import chains_for, schedule_chains
 from loopwright.sched.recipes.turned import tiled, turned
+from loopwright.sched.runtime.device.target import DeviceTarget
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
 
@@ -46,6 +47,8 @@ def sketches(work: Workload, target: Target) -> tuple[Sketch, ...]:
         >>> found[0].name, all(sketch.schedule.knobs for sketch in found[1:])
         ('default', True)
     """
+    if isinstance(target, DeviceTarget):
+        return (Sketch(DEFAULT, default_schedule(work, target), seeds=({},)),)
     empty = any(axis.extent == 0 for stage in work.stages for axis in stage.all_axes)
     if empty:
         return (Sketch("as written", work.schedule()),)

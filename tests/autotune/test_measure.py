@@ -16,6 +16,7 @@ from loopwright.autotune.measure.bench import Bench
 from loopwright.autotune.measure.channel import MARK, decode, encode
 from loopwright.autotune.measure.seat import Candidate
 from loopwright.autotune.measure.task import Outcome, Repeats
+from loopwright.autotune.measure.timing import Stopwatch
 from loopwright.autotune.measure.twins import Twins
 from loopwright.autotune.noise import Noise
 from loopwright.autotune.session import drift
@@ -42,25 +43,26 @@ def test_a_slow_candidate_is_timed_once() -> None:
         calls.append(1)
         time.sleep(0.004)
 
-    assert timing.screen(slow, (), cut=0.001) > 0.001
+    assert timing.screen(slow, Stopwatch(()), cut=0.001) > 0.001
     assert len(calls) == 1
     calls.clear()
-    assert 0.004 <= timing.screen(slow, (), cut=60.0) < 60.0
+    assert 0.004 <= timing.screen(slow, Stopwatch(()), cut=60.0) < 60.0
     assert len(calls) >= timing.MIN_SAMPLES
 
 
 def test_cold_calls_are_timed_one_by_one() -> None:
     order: list[str] = []
-    timing.screen(lambda *_: order.append("call"), (), flush=lambda: order.append("flush"))
+    flushed = Stopwatch((), flush=lambda: order.append("flush"))
+    timing.screen(lambda *_: order.append("call"), flushed)
     repeats = Repeats(least_seconds=1e-9, most_seconds=1e-9)
-    timing.race([lambda *_: order.append("call")] * 2, (), repeats, flush=lambda: order.append("flush"))
+    timing.race([lambda *_: order.append("call")] * 2, flushed, repeats)
     assert order[::2] == ["flush"] * (len(order) // 2)
     assert order[1::2] == ["call"] * (len(order) // 2)
 
 
 def test_a_fast_candidate_is_timed_in_groups() -> None:
     calls = []
-    seconds = timing.screen(lambda *_: calls.append(1), ())
+    seconds = timing.screen(lambda *_: calls.append(1), Stopwatch(()))
     assert 0 < seconds < 1e-5
     assert len(calls) > 50
 

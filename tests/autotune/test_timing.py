@@ -9,7 +9,7 @@ import pytest
 
 from loopwright.autotune.measure import timing
 from loopwright.autotune.measure.task import Repeats
-from loopwright.autotune.measure.timing import Least
+from loopwright.autotune.measure.timing import Least, Stopwatch
 from loopwright.sched.errors import TuneError
 
 
@@ -30,6 +30,11 @@ class Clock:
             self.now += next(left)
 
         return call
+
+    @property
+    def stopwatch(self) -> Stopwatch:
+        """What times such functions."""
+        return Stopwatch((), clock=self)
 
 
 def steady(seconds: float) -> Iterable[float]:
@@ -54,7 +59,7 @@ def test_the_spread_is_that_of_the_three_least() -> None:
 def test_a_race_ends_when_its_times_are_known() -> None:
     clock, repeats = Clock(), Repeats(least_seconds=0.02, most_seconds=10.0)
     times = timing.race(
-        [clock.function(steady(1e-3)), clock.function(steady(1.05e-3))], (), repeats, clock=clock
+        [clock.function(steady(1e-3)), clock.function(steady(1.05e-3))], clock.stopwatch, repeats
     )
     assert [t.seconds for t in times] == pytest.approx([1e-3, 1.05e-3])
     assert all(t.spread < 1e-9 for t in times)
@@ -64,7 +69,7 @@ def test_a_race_ends_when_its_times_are_known() -> None:
 def test_a_race_whose_times_are_not_known_takes_all_the_time_there_is() -> None:
     clock, repeats = Clock(), Repeats(least_seconds=0.01, most_seconds=0.1)
     known, unknown = steady(5e-3), falling(5e-3, by=0.006)
-    times = timing.race([clock.function(unknown), clock.function(known)], (), repeats, clock=clock)
+    times = timing.race([clock.function(unknown), clock.function(known)], clock.stopwatch, repeats)
     assert 0.2 <= clock.now < 0.23
     assert times[0].spread > repeats.spread
     assert times[1].spread < 1e-9
@@ -74,9 +79,8 @@ def test_noise_is_waited_out() -> None:
     """One call in four is undisturbed: the race goes on until three of these were seen."""
     clock = Clock()
     noisy = itertools.cycle((1.7e-3, 1.4e-3, 1e-3, 2.2e-3))
-    (timed,) = timing.race(
-        [clock.function(noisy)], (), Repeats(least_seconds=1e-3, most_seconds=10.0), clock=clock
-    )
+    repeats = Repeats(least_seconds=1e-3, most_seconds=10.0)
+    (timed,) = timing.race([clock.function(noisy)], clock.stopwatch, repeats)
     assert timed.seconds == pytest.approx(1e-3)
     assert timed.spread < 1e-9
     assert 0.015 < clock.now < 0.03
@@ -85,7 +89,7 @@ def test_noise_is_waited_out() -> None:
 def test_who_is_far_behind_does_not_keep_a_race_going() -> None:
     clock, repeats = Clock(), Repeats(least_seconds=0.01, most_seconds=10.0)
     slow = clock.function(falling(5e-3, by=0.02))
-    times = timing.race([slow, clock.function(steady(1e-3))], (), repeats, clock=clock)
+    times = timing.race([slow, clock.function(steady(1e-3))], clock.stopwatch, repeats)
     assert clock.now < 0.06
     assert times[0].seconds > 4e-3
 
@@ -99,25 +103,25 @@ def test_quick_calls_are_timed_in_groups_of_the_length_asked_for() -> None:
         tick()
 
     repeats = Repeats(sample_seconds=1e-3, least_seconds=1e-6, most_seconds=1.0)
-    timing.race([counted], (), repeats, clock=clock)
+    timing.race([counted], Stopwatch((), None, repeats.sample_seconds, clock), repeats)
     assert calls[0] == 2 + 100 * timing.MIN_ROUNDS
 
 
 def test_screening_ends_early_where_samples_agree() -> None:
     clock = Clock()
-    assert timing.screen(clock.function(steady(1e-5)), (), clock=clock) == pytest.approx(1e-5)
+    assert timing.screen(clock.function(steady(1e-5)), clock.stopwatch) == pytest.approx(1e-5)
     agreeing = clock.now
     clock.now = 0.0
-    assert timing.screen(clock.function(falling(1e-5, by=0.001)), (), clock=clock) < 1e-5
+    assert timing.screen(clock.function(falling(1e-5, by=0.001)), clock.stopwatch) < 1e-5
     assert timing.SCREEN_SECONDS <= agreeing < clock.now
     assert agreeing < timing.LONGEST_SCREEN
 
 
 def test_screening_stops_at_once_for_what_is_far_from_the_best() -> None:
     clock = Clock()
-    assert timing.screen(clock.function([5e-3]), (), cut=4e-3, clock=clock) == pytest.approx(5e-3)
+    assert timing.screen(clock.function([5e-3]), clock.stopwatch, cut=4e-3) == pytest.approx(5e-3)
     clock.now = 0.0
-    timing.screen(clock.function(steady(5e-3)), (), cut=6e-3, clock=clock)
+    timing.screen(clock.function(steady(5e-3)), clock.stopwatch, cut=6e-3)
     assert clock.now == pytest.approx(timing.MIN_SAMPLES * 5e-3)
 
 

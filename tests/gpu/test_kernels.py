@@ -205,8 +205,3 @@ def test_there_is_a_default(name: str) -> None:
     """Without a schedule, elements are divided among threads; every kernel has bound loops."""
     work = WORKLOADS[name]() if name in WORKLOADS else histogram(5, 6, 4)
     assert "__global__" in lw.lower(work, target=CUDA).source()
-
-
-def test_nothing_is_measured_on_a_gpu_yet() -> None:
-    with pytest.raises(lw.TuneError, match="'cuda' cannot be tuned for"):
-        lw.tune(matmul(4, 5, 6), target=CUDA, trials=2)

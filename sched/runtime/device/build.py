@@ -20,6 +20,7 @@ from loopwright.sched.runtime.signature import Signature
 
 if TYPE_CHECKING:
     from loopwright.sched.runtime.device.kernel import DeviceKernel
+    from loopwright.sched.runtime.device.opencl import OpenClProgram
     from loopwright.sched.scheduling.schedule import Schedule
 
 # Their languages load a vector from any multiple of its elements' size; others want a multiple of its own.
@@ -99,14 +100,26 @@ def compile_for_device(lowered: Lowered, signature: Signature, provenance: Any) 
         BuildError: the device's compiler refused.
     """
     from loopwright.sched.runtime.device.kernel import DeviceKernel
+
+    assert isinstance(lowered, DeviceLowered)
+    loaded = opencl_program(lowered)
+    texts = {"device": lowered.text, "tir": lowered.tir()}
+    return DeviceKernel(signature, lowered.program, loaded, texts, loaded.target, provenance)
+
+
+def opencl_program(lowered: DeviceLowered) -> OpenClProgram:
+    """The kernels, compiled by the device they run on.
+
+    Raises:
+        TargetError: the target is one of which only source is made, or there is no device.
+        BuildError: the device's compiler refused.
+    """
     from loopwright.sched.runtime.device.opencl import OpenClProgram
 
     target = lowered.target
-    assert isinstance(target, DeviceTarget) and isinstance(lowered, DeviceLowered)
+    assert isinstance(target, DeviceTarget)
     if target.kind != "opencl":
         raise TargetError(
             f"kernels for {target.kind} are made as source here, and not run: lw.lower(work, target={target.kind!r}).source()"
         )
-    loaded = OpenClProgram(lowered.text, lowered.func, target)
-    texts = {"device": lowered.text, "tir": lowered.tir()}
-    return DeviceKernel(signature, lowered.program, loaded, texts, target, provenance)
+    return OpenClProgram(lowered.text, lowered.func, target)

@@ -1,0 +1,141 @@
+"""Candidates on an OpenCL device: their arrays lie there, and its own clock times them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loopwright.autotune.measure.runner import Function, Setting
+from loopwright.autotune.measure.timing import Flush, Stopwatch
+from loopwright.autotune.measure.turns import Turns
+from loopwright.sched.runtime.device.build import DeviceLowered, opencl_program
+from loopwright.sched.runtime.device.opencl import OpenClProgram, Steps, opened, seconds
+from loopwright.sched.runtime.device.target import DeviceTarget
+
+if TYPE_CHECKING:
+    from loopwright.autotune.verify import Guarded
+    from loopwright.sched.lowering.stmt import Buffer
+    from loopwright.sched.runtime.build import Lowered
+
+# Calls in a sample, at most: each is a command that waits in the device's queue.
+MOST_CALLS = 100
+# What a cache holds, where the device does not say.
+CACHE_BYTES = 1 << 24
+
+
+class OpenClRunner:
+    """A :class:`~loopwright.autotune.measure.runner.Runner` for the device that a target names.
+
+    Outputs lie between strips of known bytes on the device too, which come back with them: what a candidate writes beside its
+    array is found there as on a CPU.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        assert isinstance(setting.target, DeviceTarget)
+        keep_nothing(setting)
+        import pyopencl as cl
+
+        self.cl, self.outputs = cl, setting.outputs
+        self.context, self.queue = opened(setting.target)
+        device = self.queue.device
+        turns = Turns(setting.folder.parent / "device", bool(device.type & cl.device_type.CPU))
+        self.building, self.alone = turns.building, turns.alone
+        self._strips = [self._placed(guarded) for guarded in self.outputs]
+        self._arguments = [*map(self._copied, setting.inputs), *(array for _, _, array in self._strips)]
+        self._flush = self._flusher(device.global_mem_cache_size or CACHE_BYTES) if setting.cold else None
+
+    def compile_screened(self, several: Sequence[Lowered]) -> list[Function]:
+        """One by one, as a device's compiler takes them."""
+        return [self.compile_finalist(lowered) for lowered in several]
+
+    def compile_finalist(self, lowered: Lowered) -> Function:
+        """Compiled by the device's own compiler."""
+        assert isinstance(lowered, DeviceLowered)
+        program = lowered.program
+        return _Candidate(opencl_program(lowered), (*program.inputs, *program.outputs))
+
+    def run(self, function: Function) -> None:
+        """Run once; the outputs go there and come back, with the strips around them."""
+        for guarded, (whole, start, _) in zip(self.outputs, self._strips, strict=True):
+            self.cl.enqueue_copy(self.queue, whole, guarded.whole, dst_offset=start)
+        try:
+            function(*self._arguments)
+        except self.cl.MemoryError as error:
+            raise MemoryError(str(error)) from error
+        for guarded, (whole, start, _) in zip(self.outputs, self._strips, strict=True):
+            self.cl.enqueue_copy(self.queue, guarded.whole, whole, src_offset=start)
+        self.queue.finish()
+
+    def stopwatch(self, sample_seconds: float) -> Stopwatch:
+        """By the device's clock."""
+        return _DeviceStopwatch(self.queue, self._arguments, self._flush, sample_seconds)
+
+    def _copied(self, array: Any) -> Any:
+        """An input on the device; None if it has no elements."""
+        if not array.nbytes:
+            return None
+        flags = self.cl.mem_flags.READ_ONLY | self.cl.mem_flags.COPY_HOST_PTR
+        return self.cl.Buffer(self.context, flags, hostbuf=array.reshape(-1).view(np.uint8))
+
+    def _placed(self, guarded: Guarded) -> tuple[Any, int, Any]:
+        """Memory for an output and its strips; where in it these begin; and the part that is the output itself.
+
+        Parts of a device's memory begin at multiples of its alignment.
+        """
+        flags, alignment = self.cl.mem_flags.READ_WRITE, max(1, self.queue.device.mem_base_addr_align // 8)
+        start = -guarded.start % alignment
+        whole = self.cl.Buffer(self.context, flags, guarded.whole.nbytes + start)
+        if not guarded.array.nbytes:
+            return whole, start, None
+        begin = start + guarded.start
+        return whole, start, whole[begin : begin + guarded.array.nbytes]
+
+    def _flusher(self, cache: int) -> Flush:
+        other = self.cl.Buffer(self.context, self.cl.mem_flags.READ_WRITE, 2 * cache)
+        pattern = np.zeros(1, np.uint32)
+        return lambda: self.cl.enqueue_fill_buffer(self.queue, other, pattern, 0, 2 * cache)
+
+
+class _Candidate:
+    """A compiled candidate: called with the arrays on the device, it has them worked on, and returns the events."""
+
+    def __init__(self, program: OpenClProgram, arrays: Sequence[Buffer]) -> None:
+        self._program, self._arrays = program, arrays
+        self._steps: Steps | None = None
+
+    def __call__(self, *arguments: Any) -> list[Any]:
+        if self._steps is None:  # a task's arguments are the same for all calls
+            places = dict(zip(self._arrays, arguments, strict=True))
+            self._steps = self._program.bound({b: place for b, place in places.items() if place is not None})
+        return self._steps.enqueue()
+
+
+class _DeviceStopwatch(Stopwatch):
+    """Takes samples by the device's events."""
+
+    def __init__(self, queue: Any, args: Sequence[Any], flush: Flush | None, sample_seconds: float) -> None:
+        super().__init__(args, flush, sample_seconds)
+        self._queue = queue
+
+    def calls(self, seconds: float) -> int:
+        """As the base; fewer where they are quick."""
+        return min(MOST_CALLS, super().calls(seconds))
+
+    def sample(self, function: Function, number: int) -> float:
+        """Seconds a call on the device, without what passes between calls."""
+        if self._flush is not None:
+            self._flush()
+        calls = [function(*self._args) for _ in range(number)]
+        self._queue.finish()
+        return sum(map(seconds, calls)) / number
+
+
+def keep_nothing(setting: Setting) -> None:
+    """Have drivers and pyopencl keep no code of candidates, of which few are ever run again, or keep it in a folder that
+    goes with the run."""
+    os.environ.update(
+        PYOPENCL_NO_CACHE="1", CUDA_CACHE_DISABLE="1", POCL_CACHE_DIR=str(setting.folder.parent / "code")
+    )

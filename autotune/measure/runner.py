@@ -1,0 +1,90 @@
+"""What compiles, runs and times candidates in a worker: this host, a device, or whatever else is a :class:`Runner`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from loopwright.autotune.measure.timing import Stopwatch
+from loopwright.sched.runtime.device.target import DeviceTarget
+from loopwright.sched.runtime.target import Target
+
+if TYPE_CHECKING:
+    from loopwright.autotune.verify import Guarded
+    from loopwright.sched.runtime.build import Lowered
+
+# A compiled candidate: takes the arrays, in whatever form its runner keeps them, and runs once.
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a runner is made for: one task, in one worker.
+
+    Attributes:
+        target: what candidates are compiled for.
+        inputs: the arrays that they read.
+        outputs: the arrays of this process in which their results are looked at.
+        folder: a folder of the run, which is deleted in the end; all workers of a task are given the same.
+        cold: whether caches are emptied before each timed call.
+    """
+
+    target: Target
+    inputs: Sequence[Any]
+    outputs: Sequence[Guarded]
+    folder: Path
+    cold: bool
+
+
+class Runner(Protocol):
+    """Compiles, runs and times the candidates of one task. A worker makes one for each task, by :func:`runner_for`.
+
+    To measure somewhere else, write a class with these attributes and methods and have :func:`runner_for` return it for its
+    targets; nothing else of the tuner needs to know. What a method raises becomes the failure of the candidate it was called
+    for, and the next one is tried: out of ``compile_*`` a ``compile-error``, out of :meth:`run` and the stopwatch a
+    ``run-crash``. The tuner watches the time: a worker that goes over a limit is killed, whatever it waits for, and another
+    one begins anew; so nothing here needs a time-out. A device that is gone for good is no candidate's fault: end the process
+    (``raise SystemExit``), and the candidate is a ``worker-lost``.
+    """
+
+    def building(self) -> AbstractContextManager[None]:
+        """Entered while candidates are lowered and compiled; waits where that would disturb what others time."""
+        ...
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Entered while a candidate runs; waits for what must not run beside it."""
+        ...
+
+    def compile_screened(self, several: Sequence[Lowered]) -> list[Function]:
+        """Functions for candidates that are compared and thrown away; quickly compiled, if that says enough of them."""
+        ...
+
+    def compile_finalist(self, lowered: Lowered) -> Function:
+        """A function compiled as it will be deployed."""
+        ...
+
+    def run(self, function: Function) -> Any:
+        """Run once on the inputs, and on the outputs as they were filled; then these hold what was computed.
+
+        Returns:
+            None, or the answer of an entry that calls C functions (``loopwright.sched.runtime.failure``).
+        """
+        ...
+
+    def stopwatch(self, sample_seconds: float) -> Stopwatch:
+        """What times functions on the task's arrays, in samples of at least so many seconds."""
+        ...
+
+
+def runner_for(setting: Setting) -> Runner:
+    """The runner for a target: of OpenCL, the device; of a CPU, this host."""
+    if isinstance(setting.target, DeviceTarget):
+        from loopwright.autotune.measure.run_opencl import OpenClRunner
+
+        return OpenClRunner(setting)
+    from loopwright.autotune.measure.run_host import HostRunner
+
+    return HostRunner(setting)
