@@ -134,6 +134,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from loopwright.sched.runtime.kernel import Kernel as Kernel
     from loopwright.sched.runtime.library import load as load
     from loopwright.sched.runtime.target import Target as Target
+    from loopwright.sched.runtime.weights import Packed as Packed
     from loopwright.sched.scheduling.knobs import Knob as Knob
     from loopwright.sched.scheduling.knobs import knob as knob
     from loopwright.sched.scheduling.schedule import Schedule as Schedule
@@ -175,6 +176,7 @@ _HOME = {
         "sched.runtime.bundle": "Bundle Dispatch",
         "sched.runtime.cache": "CacheWarning",
         "sched.runtime.kernel": "Kernel",
+        "sched.runtime.weights": "Packed",
         "sched.runtime.library": "load",
         "building": "UntunedWarning build default_schedule lower",
         "dispatching": "dispatch",

@@ -18,6 +18,8 @@ from loopwright.sched.language.stage import Input, Part, Stage, check_name, chec
 
 # The inputs of the operator being traced, in the order they are declared: the order of a kernel's arguments.
 declared_inputs: ContextVar[list[Input] | None] = ContextVar("declared_inputs", default=None)
+# Those that its caller declares to be weights, by name.
+named_weights: ContextVar[tuple[str, ...]] = ContextVar("named_weights", default=())
 
 
 def _own_name(name: object, what: str) -> str:
@@ -35,15 +37,24 @@ select = ir.select
 where = ir.select
 
 
-def input(name: str, shape: Iterable[Extent] | Extent, dtype: object = "float32") -> Input:
+def input(
+    name: str, shape: Iterable[Extent] | Extent, dtype: object = "float32", *, weight: bool = False
+) -> Input:
     """Declare an array that the kernel's caller passes in. The order of declaration is the order of arguments.
+
+    A ``weight`` is the same in many calls: a schedule may have it laid out once, by ``kernel.prepack``; see docs/weights.md.
 
     >>> A = input("A", (4, 8), "float32")
     >>> A.shape
     (4, 8)
+    >>> input("W", (8, 2), weight=True)
+    <weight W float32[8, 2]>
     """
     what = f"input {name!r}"
-    tensor = Input(_own_name(name, "input"), check_shape(shape, what), dtypes.check_dtype(dtype, what))
+    if not isinstance(weight, bool):
+        raise DefinitionError(f"{what}: weight={weight!r} is neither True nor False")
+    own, dims = _own_name(name, "input"), check_shape(shape, what)
+    tensor = Input(own, dims, dtypes.check_dtype(dtype, what), weight or own in named_weights.get())
     scope = declared_inputs.get()
     if scope is not None:
         if builtins.any(other.name == name for other in scope):

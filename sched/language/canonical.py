@@ -302,8 +302,15 @@ def _argument(value: Any) -> Any:
 
 
 def input_to_json(tensor: Input, name: Namer) -> list[Any]:
-    """An input as JSON-able data."""
-    return [name(tensor), [extent_to_json(size, name) for size in tensor.shape], tensor.dtype]
+    """An input as JSON-able data. A weight says so: times of kernels that find it packed are of another workload."""
+    weight = ["weight"] if tensor.weight else []
+    return [name(tensor), [extent_to_json(size, name) for size in tensor.shape], tensor.dtype, *weight]
+
+
+def _input_from_json(name: str, shape: list[Any], dtype: str, kind: str = "") -> Input:
+    if kind not in ("", "weight"):
+        raise ValueError(f"the input {name} is of an unknown kind {kind!r}")
+    return Input(name, tuple(map(extent_from_json, shape)), dtype, kind == "weight")
 
 
 def workload_from_json(data: dict[str, Any]) -> Workload:
@@ -323,7 +330,7 @@ def workload_from_json(data: dict[str, Any]) -> Workload:
 def _workload(data: dict[str, Any]) -> Workload:
     from loopwright.sched.language.workload import Workload
 
-    inputs = [Input(n, tuple(map(extent_from_json, shape)), dtype) for n, shape, dtype in data["inputs"]]
+    inputs = [_input_from_json(*row) for row in data["inputs"]]
     tensors: dict[str, Any] = {t.name: t for t in inputs}
     for stage in data["stages"]:
         tensors[stage["name"]] = stage_from_json(stage, tensors)

@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from loopwright.sched.errors import DefinitionError
-from loopwright.sched.language.builders import declared_inputs
+from loopwright.sched.language.builders import declared_inputs, named_weights
 from loopwright.sched.language.expr import Expr, is_size
 from loopwright.sched.language.stage import Input, Part, Stage
 from loopwright.sched.language.workload import Workload
@@ -23,6 +23,16 @@ def _signature(fn: Callable[..., Any]) -> inspect.Signature:
     except Exception:  # an annotation names what only type checkers see
         signature = inspect.signature(fn)
     return signature.replace(return_annotation=inspect.Signature.empty)
+
+
+def _names(operator: str, weights: Any) -> tuple[str, ...]:
+    """The inputs that ``weights=`` names, each once."""
+    names = weights.replace(",", " ").split() if isinstance(weights, str) else weights
+    if not isinstance(names, (tuple, list)) or not all(isinstance(name, str) for name in names):
+        raise DefinitionError(
+            f"{operator}: weights= takes names of inputs, such as 'W' or ('W', 'bias'), not {weights!r}"
+        )
+    return tuple(dict.fromkeys(names))
 
 
 class Operator:
@@ -38,9 +48,14 @@ class Operator:
     def __call__(self, *args: Any, **kwargs: Any) -> Workload:
         """Bind the arguments.
 
+        Every operator takes ``weights=`` beside its own: the names of inputs that are the same in many calls, ``"B"``,
+        ``"W bias"`` or ``("W", "bias")``; see docs/weights.md.
+
         Raises:
             DefinitionError: unknown, missing or ill-typed arguments, or an ill-formed definition.
         """
+        own = "weights" in self.signature.parameters
+        weights = () if own else _names(self.name, kwargs.pop("weights", ()))
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -50,11 +65,16 @@ class Operator:
         bound.apply_defaults()
         self._check_types(bound.arguments)
         inputs: list[Input] = []
-        token = declared_inputs.set(inputs)
+        token, named = declared_inputs.set(inputs), named_weights.set(weights)
         try:
             result = self.fn(*bound.args, **bound.kwargs)
         finally:
             declared_inputs.reset(token)
+            named_weights.reset(named)
+        for name in weights:
+            if name not in {tensor.name for tensor in inputs}:
+                known = ", ".join(tensor.name for tensor in inputs) or "none"
+                raise DefinitionError(f"{self.name}: weights= names {name!r}; the inputs are {known}")
         outputs = result if isinstance(result, tuple) else (result,)
         for output in outputs:
             if not isinstance(output, (Stage, Part)):
@@ -66,7 +86,8 @@ class Operator:
                 raise DefinitionError(
                     f"{self.name}: an operator returns a stage or a tuple of stages, not {type(output).__name__}{hint}"
                 )
-        return Workload(self.name, dict(bound.arguments), inputs, outputs, self._numpy_with(bound.arguments))
+        said = {"weights": " ".join(weights)} if weights else {}
+        return Workload(self.name, bound.arguments | said, inputs, outputs, self._numpy_with(bound.arguments))
 
     def _numpy_with(self, arguments: dict[str, Any]) -> Callable[..., Any] | None:
         """The NumPy function, its keyword-only parameters bound to the operator's arguments of those names."""

@@ -151,11 +151,12 @@ class Tensor:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Input(Tensor):
-    """An array that the caller passes in."""
+    """An array that the caller passes in. A ``weight`` is the same in many calls: a kernel may lay it out once for all."""
 
     name: str
     dims: tuple[Extent, ...]
     dtype: str
+    weight: bool = False
 
     @property
     def shape(self) -> tuple[Extent, ...]:
@@ -170,7 +171,8 @@ class Input(Tensor):
         )
 
     def __repr__(self) -> str:
-        return f"<input {self.name} {self.dtype}{shape_text(self.shape)}>"
+        kind = "weight" if self.weight else "input"
+        return f"<{kind} {self.name} {self.dtype}{shape_text(self.shape)}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

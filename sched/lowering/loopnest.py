@@ -84,6 +84,7 @@ class Builder:
         self.registers = registers
         self.definitions = definitions(nests)
         self.regions = Regions(nests, self.definitions)
+        self.roots = root_stages(nests)
         self.storage: dict[str, Storage] = {}
         # The parts of stages that somebody reads; what nobody reads is not stored.
         self.read = {
@@ -102,13 +103,10 @@ class Builder:
         """The whole kernel, or a version of the kernel ``like``, with its arrays."""
         arrays = (Buffer(t.name, t.shape, t.dtype, "global", t.name) for t in self.nests.inputs)
         inputs = tuple(shared(array, like) for array in arrays)
-        self.storage = {b.stage: Storage((b,), full(b.shape)) for b in inputs}
+        self.storage |= {b.stage: Storage((b,), full(b.shape)) for b in inputs}
         outputs = self._outputs(like)
         made = [self._make_output(stage, outputs) for stage in dict.fromkeys(self.nests.outputs.values())]
-        body = [
-            self.stage(self.nests.stages[root], full(self.definitions[root].run))
-            for root in root_stages(self.nests)
-        ]
+        body = [self.stage(self.nests.stages[root], full(self.definitions[root].run)) for root in self.roots]
         self.tensorized.check(self.nests)
         sizes = tuple(sizes_in(d for t in self.nests.inputs for d in t.shape if isinstance(d, Size)))
         return Program(

@@ -235,7 +235,8 @@ class Sliding:
 class Program:
     """A whole kernel: its parameters (inputs, then outputs) and its body. ``sliding``: the stages that
     are stored farther out than they are computed. ``started``: the reductions whose buffer another stage fills at the start,
-    with the size of the box that it fills at a time. ``sizes`` are known when it runs."""
+    with the size of the box that it fills at a time. ``sizes`` are known when it runs. ``packed``: the last of the inputs, which
+    another program has computed from weights."""
 
     name: str
     inputs: tuple[Buffer, ...]
@@ -244,6 +245,7 @@ class Program:
     sliding: Mapping[str, Sliding] = field(default_factory=dict)
     sizes: tuple[Size, ...] = ()
     started: Mapping[str, tuple[Extent, ...]] = field(default_factory=dict)
+    packed: tuple[Buffer, ...] = ()
 
 
 def launches_of(program: Program) -> tuple[Launch, ...]:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from loopwright.sched import dtypes
 from loopwright.sched.errors import ScheduleError
+from loopwright.sched.language.extents import known as known_extent
 from loopwright.sched.lowering.loopnest import build as build_program
 from loopwright.sched.lowering.partition import partitioned
 from loopwright.sched.lowering.peak import peak_bytes
+from loopwright.sched.lowering.prepacking import build_ahead, build_in_calls
 from loopwright.sched.lowering.stmt import Program, calls_of
 from loopwright.sched.runtime.device.target import DeviceTarget
 from loopwright.sched.runtime.kernel import Kernel, compile_function, compile_quickly
 from loopwright.sched.runtime.limits import limits_of, shape_of
-from loopwright.sched.runtime.signature import Param, Signature
+from loopwright.sched.runtime.signature import INPUT, OUTPUT, WEIGHT, Param, Signature
 from loopwright.sched.runtime.symbols import check_symbols
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.runtime.trust import check_implementations, check_target
+from loopwright.sched.runtime.weights import Prepacking
+from loopwright.sched.scheduling.prepacked import prepacked
 
 if TYPE_CHECKING:
+    from loopwright.sched.language.stage import Input
     from loopwright.sched.language.workload import Workload
     from loopwright.sched.scheduling.schedule import Schedule
 
@@ -33,19 +39,22 @@ class Lowered:
         func: the ``tvm.tirx.PrimFunc``.
         target: what it was lowered for.
         schedule: what was lowered.
+        ahead: what packs weights, likewise; None if the schedule prepacks nothing.
     """
 
     program: Program
     func: Any
     target: Target
     schedule: Schedule
+    ahead: Lowered | None = None
 
     @property
     def code(self) -> str:
         """A digest of the TensorIR: schedules of one workload that come to the same code have the same."""
         from tvm_ffi import structural_hash
 
-        return f"{structural_hash(self.func) & (1 << 64) - 1:016x}"
+        own = f"{structural_hash(self.func) & (1 << 64) - 1:016x}"
+        return own if self.ahead is None else own + self.ahead.code
 
     @property
     def peak_bytes(self) -> int:
@@ -58,8 +67,8 @@ class Lowered:
         return peak_bytes(self.program, self.target.cores)
 
     def source(self) -> str:
-        """The TensorIR as TVMScript text."""
-        return str(self.func)
+        """The TensorIR as TVMScript text; that of packing weights comes last."""
+        return str(self.func) if self.ahead is None else f"{self.func}\n\n{self.ahead.func}"
 
     def __str__(self) -> str:
         return self.source()
@@ -82,16 +91,44 @@ def program_of(schedule: Schedule, target: Target, divided: bool = True) -> Prog
         return device_program(schedule, target)
     for nests in schedule.nests.versions():
         check_target(nests, target)
-    program = build_program(schedule.nests, schedule.work.name, target.vector_bytes, target.registers)
+    build = build_in_calls if prepacked(schedule.nests) else build_program
+    program = build(schedule.nests, schedule.work.name, target.vector_bytes, target.registers)
     return partitioned(program) if divided else program
+
+
+def ahead_of(schedule: Schedule, target: Target) -> Program:
+    """The statement tree of what a schedule prepacks."""
+    work = schedule.work
+    return partitioned(build_ahead(schedule.nests, work.name, target.vector_bytes, target.registers))
 
 
 def signature_of(work: Workload, program: Program) -> Signature:
     """The arrays of a workload's kernel: inputs in the order of declaration, then outputs."""
-    inputs = tuple(Param(t.name, shape_of(t), t.dtype) for t in work.inputs)
+    inputs = tuple(_param(t) for t in work.inputs)
     outputs = tuple(Param(t.label, shape_of(t), t.dtype, "output") for t in work.outputs)
     limits = limits_of(work, program) if work.sizes else ()
     return Signature(work.name, inputs + outputs, limits, calls_of(program.body))
+
+
+def _param(tensor: Input) -> Param:
+    return Param(tensor.name, shape_of(tensor), tensor.dtype, WEIGHT if tensor.weight else INPUT)
+
+
+def _ahead(lowered: Lowered, signature: Signature) -> tuple[Any, Prepacking] | None:
+    """What packs the weights of a kernel of that signature, and how."""
+    if lowered.ahead is None:
+        return None
+    inputs = zip((t.name for t in lowered.schedule.work.inputs), signature.inputs, strict=True)
+    known = dict(inputs)
+    packed = [
+        Param(b.name, (known_extent(b.elements),), dtypes.stored(b.dtype)) for b in lowered.program.packed
+    ]
+    kept = [known[b.name] for b in lowered.program.inputs if b not in lowered.program.packed]
+    weights = [known[b.name] for b in lowered.ahead.program.inputs]
+    entry = replace(signature, params=(*kept, *packed, *signature.outputs))
+    outputs = (replace(p, role=OUTPUT) for p in packed)
+    pack = Signature(f"{signature.name}.prepack", (*weights, *outputs))
+    return lowered.ahead.func, Prepacking.of(entry, pack, str(lowered.ahead.func))
 
 
 def lower_schedule(schedule: Schedule, target: Target) -> Lowered:
@@ -103,7 +140,11 @@ def lower_schedule(schedule: Schedule, target: Target) -> Lowered:
 
         return lower_for_device(schedule, target)
     program = program_of(schedule, target)
-    return Lowered(program, emit(program, target.fused), target, schedule)
+    ahead = None
+    if program.packed:
+        packing = ahead_of(schedule, target)
+        ahead = Lowered(packing, emit(packing, target.fused), target, schedule)
+    return Lowered(program, emit(program, target.fused), target, schedule, ahead)
 
 
 def build_schedule(
@@ -147,7 +188,12 @@ def compile_lowered(
         kernel: Kernel = compile_for_device(lowered, signature, provenance)
     else:
         kernel = compile_function(
-            lowered.func, signature, lowered.target, checks=checks, provenance=provenance
+            lowered.func,
+            signature,
+            lowered.target,
+            checks=checks,
+            provenance=provenance,
+            ahead=_ahead(lowered, signature),
         )
     kernel.schedule = lowered.schedule
     return kernel

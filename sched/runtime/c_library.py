@@ -37,6 +37,10 @@ def export_c(kernel: Kernel, path: str | PathLike[str], name: str | None, thread
 
 def _function(kernel: Kernel, name: str | None) -> CFunction:
     check_exportable(kernel)
+    if kernel.prepacking is not None:
+        raise ExportError(
+            f"{kernel.signature.name} packs its weights, which static libraries do not hold yet"
+        )
     called = identifier(kernel.signature.name) if name is None else name
     if not isinstance(called, str) or called != identifier(called):
         raise ExportError(f"name={name!r} is no name for a C function")

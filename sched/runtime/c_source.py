@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from loopwright.sched.runtime.c_entry import BAD_CPU, NO_MEMORY
-from loopwright.sched.runtime.signature import INPUT, Param, Signature
+from loopwright.sched.runtime.signature import OUTPUT, Param, Signature
 from loopwright.sched.runtime.sizes import dim_text
 from loopwright.sched.runtime.target import Target
 
@@ -94,7 +94,7 @@ class CFunction:
         """The parameters as C declares them: sizes, inputs, outputs."""
         sizes = [f"int64_t {self.names[size[1]]}" for size in self.signature.sizes]
         arrays = [
-            f"{'const ' if p.role == INPUT else ''}{c_type(p.dtype)} *{self.names[p.name]}"
+            f"{'' if p.role == OUTPUT else 'const '}{c_type(p.dtype)} *{self.names[p.name]}"
             for p in self.signature.in_call_order
         ]
         return ", ".join([*sizes, *arrays])

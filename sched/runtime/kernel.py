@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from loopwright.sched import dtypes
-from loopwright.sched.errors import BuildError, ExternError, TargetError
+from loopwright.sched.errors import ArgumentTypeError, BuildError, ExternError, TargetError
 from loopwright.sched.runtime import arguments, threads
 from loopwright.sched.runtime.failure import DONE, failure
 from loopwright.sched.runtime.signature import Signature
 from loopwright.sched.runtime.target import Target, host_facts
+from loopwright.sched.runtime.weights import Packed, Prepacking, Weights
 
 if TYPE_CHECKING:
     from loopwright.sched.scheduling.schedule import Schedule
@@ -58,9 +59,10 @@ class Kernel:
         module: Any = None,
         lowered: Any = None,
         path: Path | None = None,
+        prepacking: Prepacking | None = None,
+        pack: Any = None,
     ) -> None:
-        self.signature = signature
-        #: The compiled entry, for timing loops: takes inputs then outputs, checks them
+        #: The compiled entry, for timing loops: takes inputs then outputs (with ``prepacking``, those that it says), checks them
         #: (unless built without checks), and returns 1 if it ran, more if a C function failed.
         self.function = function
         self.target = target
@@ -76,8 +78,18 @@ class Kernel:
         self._module = module
         self.path = path
         self._lowered = lowered
+        #: How weights are packed, and the compiled function that does; None if none are.
+        self.prepacking, self.pack = prepacking, pack
+        self._weights: Weights | None = None
+        self._take(signature)
+        if signature.weights:
+            self._weights = Weights(signature, *self._parts())
+
+    def _take(self, signature: Signature) -> None:
+        """Be called as a signature says."""
+        self.signature = signature
         # NumPy does not share arrays of narrow floats; they are lent.
-        self._lends = not checked or any(p.dtype in dtypes.NARROW for p in signature.params)
+        self._lends = not self.checked or any(p.dtype in dtypes.NARROW for p in signature.params)
         # The fast path serves what nearly every call is: checked, with one output, and nothing that can fail.
         self._fast = not self._lends and len(signature.outputs) == 1 and not signature.calls
         self._symbolic = bool(signature.sizes)
@@ -85,6 +97,21 @@ class Kernel:
         self._dtype = np.dtype("float32")
         if signature.outputs and not self._symbolic:
             self._shape, self._dtype = signature.outputs[0].extents, signature.outputs[0].numpy
+
+    def _parts(self) -> tuple[Kernel, Prepacking | None, Kernel | None]:
+        """The compiled functions as kernels without weights: that of a call, and the one that packs."""
+        prepacking = self.prepacking
+        if prepacking is None:
+            return self._like(self.signature, self.function), None, None
+        main = self._like(prepacking.entry, self.function)
+        return main, prepacking, self._like(prepacking.pack, self.pack)
+
+    def _like(self, signature: Signature, function: Any) -> Kernel:
+        """A kernel like this one, of another signature, in which weights are inputs like others."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, function=function)
+        made._take(signature)
+        return made
 
     @property
     def module(self) -> Any:
@@ -108,6 +135,8 @@ class Kernel:
 
     def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
         """Run the kernel; see the class."""
+        if self._weights is not None:
+            return self._weights.call(arrays, out, named)
         tried = self._fast and not named
         if tried:
             if out is not None:
@@ -141,6 +170,47 @@ class Kernel:
                 )
             self._check_calls(answer)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    @property
+    def entry(self) -> Signature:
+        """What the compiled function takes: the signature, but for weights that are packed."""
+        return self.signature if self.prepacking is None else self.prepacking.entry
+
+    def arguments(self, *arrays: Any) -> Sequence[Any]:
+        """What :attr:`function` takes before the outputs in a call with these inputs; others only where weights are packed."""
+        return arrays if self._weights is None else self._weights.arguments(arrays)
+
+    def prepack(self, *weights: Any, **named: Any) -> Packed:
+        """Lay out the weights once for many calls, as the schedule says.
+
+        A kernel whose schedule packs nothing does it too, so programs do not depend on schedules. With plain arrays in the place
+        of weights a call gives the same, and packs them again each time. See docs/weights.md.
+
+        Args:
+            weights: the arrays of all inputs that are declared weights, in order or by name.
+
+        Returns:
+            What a call takes where the first weight stands, for all of them: ``kernel(x, packed)``. It holds copies.
+
+        Raises:
+            ArgumentTypeError: the kernel has no weights; a wrong dtype or number of arrays, or something that is no array.
+            ArgumentError: a wrong shape or strides.
+
+        Example:
+            >>> import numpy as np
+            >>> import loopwright as lw
+            >>> from loopwright import ops
+            >>> kernel = lw.build(ops.matmul(M=2, N=64, K=3, weights="B"))
+            >>> packed = kernel.prepack(np.ones((3, 64), "float32"))
+            >>> kernel(np.ones((2, 3), "float32"), packed)[0, 0]
+            np.float32(3.0)
+        """
+        if self._weights is None:
+            raise ArgumentTypeError(
+                f"{self.signature.name} has no weights to pack; an input becomes one by weights= of the operator, or by "
+                "lw.input(..., weight=True)"
+            )
+        return self._weights.prepack(weights, named)
 
     def _outputs(self, inputs: list[Any], out: Any) -> list[Any] | None:
         """The arrays to fill; None where the inputs do not say at once what they are like."""
@@ -251,6 +321,7 @@ def compile_function(
     *,
     checks: bool = True,
     provenance: Any = None,
+    ahead: tuple[Any, Prepacking] | None = None,
 ) -> Kernel:
     """Compile a TensorIR PrimFunc.
 
@@ -261,6 +332,7 @@ def compile_function(
         checks: compile the argument checks. Without them compilation is faster; every call is checked in Python, at
             some 20 us, unless it goes to ``kernel.function`` directly.
         provenance: a plain value to keep with the kernel and in its library.
+        ahead: a PrimFunc that packs weights, and how it does; ``func`` then has the parameters that this says.
 
     Raises:
         BuildError: TVM or LLVM refused.
@@ -268,9 +340,9 @@ def compile_function(
     """
     from loopwright.sched.runtime.compile import compile_module, launches
 
-    parts = [(func, signature)]
-    module, (lowered_func,) = compile_module(parts, target, checks)
-    (function,) = _loaded(module, parts, target)
+    parts = [(func, signature)] if ahead is None else [(func, ahead[1].entry), (ahead[0], ahead[1].pack)]
+    module, lowered = compile_module(parts, target, checks)
+    function, *pack = _loaded(module, parts, target)
     return Kernel(
         signature,
         function,
@@ -279,7 +351,9 @@ def compile_function(
         checked=checks,
         provenance=provenance,
         module=module,
-        lowered=lowered_func,
+        lowered=lowered[0],
+        prepacking=None if ahead is None else ahead[1],
+        pack=pack[0] if pack else None,
     )
 
 

@@ -98,13 +98,15 @@ def kernels_of(file: Path, entries: Sequence[Entry], form: str) -> list[Kernel]:
             provenance=entry.provenance,
             at=entry.at,
             path=file if form == KERNEL else None,
+            prepacking=entry.prepacking,
+            pack=pack,
         )
-        for entry, function in zip(entries, functions, strict=True)
+        for entry, (function, pack) in zip(entries, functions, strict=True)
     ]
 
 
-def _functions(file: Path, entries: Sequence[Entry]) -> list[Any]:
-    """The entries of the kernels of a library."""
+def _functions(file: Path, entries: Sequence[Entry]) -> list[tuple[Any, Any]]:
+    """The entries of the kernels of a library, each with what packs its weights, if it has that."""
     # load_module would go by the file's suffix. An absolute path: a bare name would be searched for elsewhere.
     load_shared = foreign_functions().get_global_func("ffi.Module.load_from_file.so")
     try:
@@ -113,7 +115,8 @@ def _functions(file: Path, entries: Sequence[Entry]) -> list[Any]:
                 threads.install(load_shared(path, "so").get_function(POOL))
             with threads.launching():
                 module = load_shared(path, "so")
-                return [module.get_function(entry.symbol) for entry in entries]
+                get = module.get_function
+                return [(get(e.symbol), e.prepacking and get(e.pack_symbol)) for e in entries]
     except Exception as error:  # the foreign function interface raises classes of its own
         raise LoadError(f"{file} cannot be loaded: {str(error).strip().splitlines()[-1]}") from None
 
@@ -152,13 +155,13 @@ def _linked(kernels: Sequence[Kernel], form: str, folder: Path) -> Path:
         check_exportable(kernel)
     compiler = tool("CC")
     symbols = [ENTRY] if len(kernels) == 1 else [f"{ENTRY}_{i}" for i in range(len(kernels))]
-    parts = [_object(kernel, symbol, folder) for kernel, symbol in zip(kernels, symbols, strict=True)]
+    entries = tuple(Entry.of(kernel, symbol) for kernel, symbol in zip(kernels, symbols, strict=True))
+    parts = [_object(kernel, entry, folder) for kernel, entry in zip(kernels, entries, strict=True)]
     if any(kernel.parallel for kernel in kernels):
         from loopwright.sched.runtime.compile import pool_module
 
         parts.append(folder / "pool.o")
         pool_module(kernels[0].module).write_to_file(str(parts[-1]), "o")
-    entries = tuple(Entry.of(kernel, symbol) for kernel, symbol in zip(kernels, symbols, strict=True))
     text, made = folder / "manifest.c", folder / "library.so"
     text.write_text(Manifest(form, entries, versions()).c_source())
     options = ["-shared", "-fPIC", "-O1", "-o", str(made)]
@@ -187,14 +190,17 @@ def check_exportable(kernel: Kernel) -> None:
         raise ExportError(f"{name} was built without argument checks; build it with them to export it")
 
 
-def _object(kernel: Kernel, symbol: str, folder: Path) -> Path:
-    """The object file of a kernel, its entry called ``symbol``."""
+def _object(kernel: Kernel, entry: Entry, folder: Path) -> Path:
+    """The object file of a kernel, its functions called as the library's entry says."""
+    from loopwright.sched.runtime.compile import entry_name
     from loopwright.sched.runtime.toolchain import run, tool
 
-    made = folder / f"{symbol}.o"
+    made = folder / f"{entry.symbol}.o"
     kernel.module.write_to_file(str(made), "o")
-    if symbol != ENTRY:
-        run([tool("OBJCOPY"), "--redefine-sym", f"{PREFIX}{ENTRY}={PREFIX}{symbol}", str(made)], made)
+    names = {entry_name(0): entry.symbol, entry_name(1): entry.pack_symbol}
+    renamed = [f"--redefine-sym={PREFIX}{old}={PREFIX}{new}" for old, new in names.items() if old != new]
+    if entry.symbol != ENTRY or entry.prepacking is not None:
+        run([tool("OBJCOPY"), *renamed, str(made)], made)
     return made
 
 

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 from loopwright.sched.errors import ExportError, LoadError, TargetError
 from loopwright.sched.runtime.signature import Signature
 from loopwright.sched.runtime.target import Target
+from loopwright.sched.runtime.weights import Prepacking
 
 if TYPE_CHECKING:
     from loopwright.sched.runtime.kernel import Kernel
 
-FORMAT = 2
+FORMAT = 3
 # What a library is when it is loaded: one kernel, several as one callable, or several callables by name.
 KERNEL, DISPATCH, BUNDLE = FORMS = ("kernel", "dispatch", "bundle")
 SYMBOL = "loopwright_library"
@@ -38,6 +39,7 @@ class Entry:
         symbol: what its entry is called in the library.
         signature, target, parallel, provenance, at: the kernel's.
         workload: the key of its workload, and `schedule` its schedule in JSON; None if it was made of neither.
+        prepacking: how it has its weights packed, by :attr:`pack_symbol`; None if it does not.
     """
 
     symbol: str
@@ -48,14 +50,28 @@ class Entry:
     at: tuple[Mapping[str, int], ...] = ()
     workload: str | None = None
     schedule: str | None = None
+    prepacking: Prepacking | None = None
+
+    @property
+    def pack_symbol(self) -> str:
+        """What the function that packs the weights is called in the library."""
+        return f"{self.symbol}_pack"
 
     @classmethod
     def of(cls, kernel: Kernel, symbol: str) -> Entry:
         """The entry of a kernel."""
         schedule = kernel.schedule
-        made_from = (schedule.work.key, schedule.to_json()) if schedule is not None else (None, None)
+        work, text = (schedule.work.key, schedule.to_json()) if schedule is not None else (None, None)
         return cls(
-            symbol, kernel.signature, kernel.target, kernel.parallel, kernel.provenance, kernel.at, *made_from
+            symbol,
+            kernel.signature,
+            kernel.target,
+            kernel.parallel,
+            kernel.provenance,
+            kernel.at,
+            work,
+            text,
+            kernel.prepacking,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -69,6 +85,7 @@ class Entry:
             "at": [dict(sizes) for sizes in self.at],
             "workload": self.workload,
             "schedule": self.schedule,
+            "prepacking": self.prepacking and self.prepacking.to_json(),
         }
 
     @classmethod
@@ -87,6 +104,7 @@ class Entry:
             tuple({str(name): int(n) for name, n in sizes.items()} for sizes in value["at"]),
             value["workload"],
             value["schedule"],
+            Prepacking.from_json(value["prepacking"]) if value["prepacking"] is not None else None,
         )
 
 

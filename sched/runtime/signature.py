@@ -24,6 +24,7 @@ from loopwright.sched.runtime.sizes import (
 )
 
 INPUT = "input"
+WEIGHT = "weight"  # an input that is the same in many calls
 OUTPUT = "output"
 
 # DLPack's type code and width of each element type a kernel can take.
@@ -115,7 +116,12 @@ class Signature:
     @cached_property
     def inputs(self) -> tuple[Param, ...]:
         """The arrays a caller passes, in order."""
-        return tuple(p for p in self.params if p.role == INPUT)
+        return tuple(p for p in self.params if p.role != OUTPUT)
+
+    @cached_property
+    def weights(self) -> tuple[Param, ...]:
+        """Those of the inputs that are weights."""
+        return tuple(p for p in self.params if p.role == WEIGHT)
 
     @cached_property
     def outputs(self) -> tuple[Param, ...]:
@@ -178,6 +184,6 @@ def _rows(value: object) -> Iterable[Iterable[Any]]:
 
 
 def _param(name: str, shape: Iterable[int], dtype: str, role: str) -> Param:
-    if dtype not in DLPACK_CODES or role not in (INPUT, OUTPUT):
+    if dtype not in DLPACK_CODES or role not in (INPUT, WEIGHT, OUTPUT):
         raise ValueError(f"unknown dtype or role: {dtype!r}, {role!r}")
     return Param(str(name), tuple(dim_from_json(extent) for extent in shape), dtype, role)

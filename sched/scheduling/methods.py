@@ -232,6 +232,10 @@ class DirectiveMethods:
         """
         return self._add("transform_layout", stage=stage, order=order, name=name)
 
+    def prepack(self, stage: Text) -> Schedule:
+        """Compute ``stage``, which depends on weights alone, in ``kernel.prepack`` in place of in every call."""
+        return self._add("prepack", stage=stage)
+
     def set_scope(self, stage: Text, scope: Text) -> Schedule:
         """Keep the values of ``stage`` in the memory ``scope``: ``"global"``, ``"local"`` or ``"shared"``."""
         return self._add("set_scope", stage=stage, scope=scope)

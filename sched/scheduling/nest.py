@@ -113,6 +113,7 @@ class StageNest:
     ``copies`` (double_buffer): so many buffers that successive iterations fill in turn.
     ``prefetches``: what its loops fetch ahead.
     ``streamed`` (stream): its elements are written past the caches.
+    ``prepacked`` (prepack): it depends on weights alone, and is computed before any call.
     """
 
     stage: Stage
@@ -128,6 +129,7 @@ class StageNest:
     copies: int = 1
     prefetches: tuple[Prefetch, ...] = ()
     streamed: bool = False
+    prepacked: bool = False
 
     @property
     def name(self) -> str:

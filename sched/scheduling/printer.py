@@ -25,6 +25,7 @@ from loopwright.sched.scheduling.knobs import Derived, Knob
 from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, Split, StageNest
 from loopwright.sched.scheduling.openings import open_factors
 from loopwright.sched.scheduling.placement import copies_of, elementwise_map, in_turn, read_outside
+from loopwright.sched.scheduling.prepacked import roots_ahead, roots_in_calls
 from loopwright.sched.scheduling.roots import root_order
 from loopwright.sched.scheduling.windows import kept_in
 
@@ -96,8 +97,12 @@ class _Printer:
         for nest in self.nests.stages.values():
             if nest.place.kind == "inline":
                 yield f"# {nest.name} is inlined: {self.element(nest)} = {_listed(nest.stage.bodies)}"
-        for name in root_order(self.nests):
-            yield from self.stage(self.nests.stages[name], 0)
+        order, ahead, called = root_order(self.nests), roots_ahead(self.nests), roots_in_calls(self.nests)
+        if ahead:
+            yield "prepack:"
+        for now, depth in ((ahead, 1), (called, 0)):
+            for name in (name for name in order if name in now):
+                yield from self.stage(self.nests.stages[name], depth)
 
     # --- stages and loops ---------------------------------------------------------------------------------------
 

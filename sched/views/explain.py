@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from loopwright.sched import dtypes
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.extents import known, known_shape
-from loopwright.sched.lowering.stmt import Buffer
+from loopwright.sched.lowering.stmt import Buffer, Program
 from loopwright.sched.recipes.typical import at_numbers, typical
+from loopwright.sched.scheduling.prepacked import roots_in_calls
+from loopwright.sched.scheduling.roots import root_of
 from loopwright.sched.views.text import count_text, size_text, table
 from loopwright.sched.views.work_done import Access, Buffers, LoopWork, Work, blocks_of, work_of
 
@@ -193,13 +195,17 @@ def explain(schedule: Schedule, target: Target) -> Explanation:
         whole.operations,
         sum(map(_bytes, arrays)),
         tuple(loops),
-        tuple(_buffer_facts(b, whole, b in arrays, blocks.get(b, 1)) for b in (*arrays, *made.made)),
+        tuple(_buffer_facts(b, whole, _place(b, program), blocks.get(b, 1)) for b in (*arrays, *made.made)),
         tuple(_stage_facts(name, whole, made.made, target) for name in _computed(schedule)),
     )
 
 
 def _computed(schedule: Schedule) -> list[str]:
-    return [nest.name for nest in schedule.nests.stages.values() if nest.place.kind != "inline"]
+    """The stages that a call computes."""
+    nests, called = schedule.nests, roots_in_calls(schedule.nests)
+    return [
+        n for n, nest in nests.stages.items() if nest.place.kind != "inline" and root_of(nests, n) in called
+    ]
 
 
 def _loop_facts(loop: LoopWork, target: Target) -> LoopFacts:
@@ -234,9 +240,17 @@ def _cache(size: int, target: Target) -> str:
     return "memory"
 
 
-def _buffer_facts(buffer: Buffer, whole: Work, given: bool, blocks: int) -> BufferFacts:
+def _place(buffer: Buffer, program: Program) -> str:
+    """Where a buffer is, in words."""
+    if buffer in program.packed:
+        return "prepacked"
+    if buffer in (*program.inputs, *program.outputs):
+        return "the caller's"
+    return "registers or stack" if buffer.scope == "local" else buffer.scope
+
+
+def _buffer_facts(buffer: Buffer, whole: Work, place: str, blocks: int) -> BufferFacts:
     mine = [access for access in whole.accesses if access.buffer is buffer]
-    place = "the caller's" if given else "registers or stack" if buffer.scope == "local" else buffer.scope
     loads, stores = _times(mine, stored=False), _times(mine, stored=True)
     own = stores // blocks if buffer.scope == "shared" else 0
     return BufferFacts(

@@ -23,7 +23,7 @@ from loopwright.sched.lowering.stmt import (
     walk_statements,
 )
 from loopwright.sched.recipes.typical import at_numbers
-from loopwright.sched.runtime.build import program_of, signature_of
+from loopwright.sched.runtime.build import program_of
 from loopwright.sched.runtime.kernel import Kernel, compile_function
 from loopwright.sched.runtime.signature import Param, Signature
 from loopwright.sched.scheduling.nest import Nests
@@ -87,7 +87,8 @@ def profile(kernel: Kernel, arrays: Sequence[Any]) -> Profile:
     sections = _sections(kernel.schedule, program.body)
     timed = _with_clocks(kernel, program, sections)
     operations = _operations(kernel, arrays)
-    ticks, scale = _run(lambda: timed(*arrays)[-1])
+    taken = kernel.arguments(*arrays)
+    ticks, scale = _run(lambda: timed(*taken)[-1])
     seconds = [median(run[n + 1] - run[n] for run in ticks) * scale for n in range(len(sections))]
     total = sum(seconds) or 1.0
     stages = tuple(
@@ -144,7 +145,7 @@ def _with_clocks(kernel: Kernel, program: Program, sections: list[tuple[str, lis
     for number, (_, body) in enumerate(sections):
         parts += [*body, Clock(clock, number + 1)]
     timed = Program(program.name, program.inputs, (*program.outputs, clock), seq(*parts), sizes=program.sizes)
-    plain = signature_of(kernel.schedule.work, program)
+    plain = kernel.entry
     ticks = Param("ticks", (len(sections) + 1,), "int64", "output")
     signature = Signature(plain.name, (*plain.params, ticks), plain.limits, plain.calls)
     return compile_function(emit(timed, kernel.target.fused), signature, kernel.target)

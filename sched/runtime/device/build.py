@@ -17,6 +17,7 @@ from loopwright.sched.runtime.device.resources import Resources, resources_of
 from loopwright.sched.runtime.device.source import source_of
 from loopwright.sched.runtime.device.target import DeviceTarget
 from loopwright.sched.runtime.signature import Signature
+from loopwright.sched.scheduling.prepacked import prepacked
 
 if TYPE_CHECKING:
     from loopwright.sched.runtime.device.kernel import DeviceKernel
@@ -78,6 +79,8 @@ def device_program(schedule: Schedule, target: DeviceTarget) -> Program:
         raise ScheduleError(
             f"{schedule.work.name} has symbolic sizes, which are for CPUs; for {target.kind}, call the operator with numbers"
         )
+    for stage in prepacked(schedule.nests):
+        raise ScheduleError(f"{stage} is prepacked, which is for CPUs; for {target.kind}, leave out prepack")
     program = build(schedule.nests, schedule.work.name)
     check_limits(program, target)
     return program

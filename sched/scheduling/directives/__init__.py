@@ -10,6 +10,7 @@ from typing import Any
 
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.scheduling.checks_extern import check_read_whole, check_stays_whole
+from loopwright.sched.scheduling.checks_prepacked import check_prepacked
 from loopwright.sched.scheduling.checks_tails import check_shifts
 from loopwright.sched.scheduling.directives.ahead import double_buffer, pipeline, prefetch
 from loopwright.sched.scheduling.directives.binding import bind
@@ -24,6 +25,7 @@ from loopwright.sched.scheduling.directives.place import (
     compute_root,
     reverse_compute_at,
 )
+from loopwright.sched.scheduling.directives.prepacking import prepack
 from loopwright.sched.scheduling.directives.reductions import decompose_reduction, rfactor
 from loopwright.sched.scheduling.directives.specializing import specialize
 from loopwright.sched.scheduling.directives.storage import pad, set_scope, storage_align
@@ -40,7 +42,7 @@ DIRECTIVES: dict[str, Callable[..., Nests]] = {
         vectorize, parallel, unroll, bind,
         compute_at, reverse_compute_at, compute_inline, compute_root,
         cache_read, cache_write, clone,
-        transform_layout, set_scope, storage_align, pad, store_at, store_root,
+        transform_layout, prepack, set_scope, storage_align, pad, store_at, store_root,
         rfactor, decompose_reduction, two_pass,
         double_buffer, pipeline, prefetch, stream,
         tensorize,
@@ -127,6 +129,7 @@ class Directive(Holder):
         check_stays_whole(where, nests, self.kind, args)
         made = DIRECTIVES[self.kind](nests, **args)
         check_read_whole(where, made)
+        check_prepacked(where, made)
         check_intrinsics(where, made)
         check_shifts(where, made)
         return made

@@ -1,0 +1,212 @@
+"""Weights of kernels: packed once, by :meth:`Kernel.prepack`, and handed to many calls as a :class:`Packed`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from loopwright.sched.errors import ArgumentError, ArgumentTypeError, LoadError
+from loopwright.sched.runtime import arguments
+from loopwright.sched.runtime.arguments import Array
+from loopwright.sched.runtime.signature import INPUT, WEIGHT, Param, Signature
+
+# Packed arrays start at multiples of so many bytes: a line of the cache, and the widest vector.
+ALIGNMENT = 64
+
+
+@dataclass(frozen=True)
+class Prepacking:
+    """How a kernel has its weights packed; a plain value that travels with its library.
+
+    Attributes:
+        entry: what the compiled kernel takes: the inputs but for weights that it does not read, and then the packed arrays.
+        pack: what packs: weights as inputs, the packed arrays as outputs, each of one dimension.
+        layout: a digest of how; kernels of equal layouts take each other's packed weights.
+    """
+
+    entry: Signature
+    pack: Signature
+    layout: str
+
+    @classmethod
+    def of(cls, entry: Signature, pack: Signature, code: str) -> Prepacking:
+        """The layout that packing by ``code``, the text of a function, comes to."""
+        taken = [(p.name, p.shape, p.dtype) for p in (*entry.inputs, *pack.inputs) if p.role == WEIGHT]
+        return cls(entry, pack, sha256(repr((taken, code)).encode()).hexdigest()[:32])
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain value that :meth:`from_json` turns back into an equal one."""
+        return {"entry": self.entry.to_json(), "pack": self.pack.to_json(), "layout": self.layout}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Prepacking:
+        """What :meth:`to_json` wrote.
+
+        Raises:
+            LoadError: it is none.
+        """
+        try:
+            entry, pack = Signature.from_json(value["entry"]), Signature.from_json(value["pack"])
+            return cls(entry, pack, str(value["layout"]))
+        except (KeyError, TypeError) as error:
+            raise LoadError(f"not how a kernel has its weights packed: {error!r}") from None
+
+
+class Packed:
+    """The weights of a kernel as it reads them: what :meth:`Kernel.prepack` returns, and calls take in their place.
+
+    It holds copies, so the arrays it was made from may change or go. It can be pickled; a kernel loaded from a library in another
+    process takes it, too.
+
+    Attributes:
+        operator: the name of the operator it was made for.
+        params: the weights it stands for.
+        nbytes: the memory it takes, in bytes.
+    """
+
+    __slots__ = ("layouts", "operator", "params")
+
+    def __init__(
+        self, operator: str, params: tuple[Param, ...], layouts: Mapping[str, tuple[Array, ...]]
+    ) -> None:
+        self.operator, self.params = operator, params
+        #: Layout -> the arrays that kernels of this layout take.
+        self.layouts = dict(layouts)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory it takes, in bytes."""
+        return sum(array.nbytes for arrays in self.layouts.values() for array in arrays)
+
+    def __repr__(self) -> str:
+        return f"<Packed {', '.join(map(str, self.params))} of {self.operator}, {self.nbytes} bytes>"
+
+
+class Weights:
+    """What a kernel does about its weights.
+
+    Args:
+        signature: the kernel's, as users see it.
+        main: the compiled function as a kernel without weights: of ``signature``, or of what ``prepacking`` says.
+        prepacking, pack: how weights are packed, and the kernel that does; None where they are taken as they are.
+    """
+
+    def __init__(
+        self,
+        signature: Signature,
+        main: Callable[..., Any],
+        prepacking: Prepacking | None = None,
+        pack: Callable[..., Any] | None = None,
+    ) -> None:
+        self.signature, self.main, self.prepacking, self._pack = signature, main, prepacking, pack
+        self.params = signature.weights
+        inputs = signature.inputs
+        self._first = inputs.index(self.params[0])
+        others = [p for p in inputs if p.role != WEIGHT]
+        #: What a call takes with packed weights, and what packing takes.
+        self.short = Signature(
+            signature.name, tuple(p for p in inputs if p.role != WEIGHT or p is self.params[0])
+        )
+        self.taken = Signature(
+            f"{signature.name}.prepack", tuple(replace(p, role=INPUT) for p in self.params)
+        )
+        entry = inputs if prepacking is None else prepacking.entry.inputs
+        kept = {p.name for p in entry if p.role == WEIGHT}
+        self._kept = [nth for nth, p in enumerate(self.params) if p.name in kept]
+        # For each argument of the compiled function, where it is among the inputs that are no weights and then what is held.
+        places, held = iter(range(len(others))), iter(range(len(others), len(others) + len(entry)))
+        packed = 0 if prepacking is None else len(prepacking.pack.outputs)
+        self._order = [
+            next(held if p.role == WEIGHT or nth >= len(entry) - packed else places)
+            for nth, p in enumerate(entry)
+        ]
+        plain = ", ".join(str(replace(p, name="")) for p in self.params)
+        self.layout = f"as given{plain}" if prepacking is None else prepacking.layout
+
+    def prepack(self, given: Sequence[Any], named: Mapping[str, Any]) -> Packed:
+        """The weights packed; see :meth:`Kernel.prepack`."""
+        arrays = arguments.inputs_in_order(self.taken, given, named)
+        return Packed(self.signature.name, self.params, {self.layout: self.held(arrays)})
+
+    def held(self, arrays: Sequence[Any]) -> tuple[Array, ...]:
+        """What the compiled function takes of weights: copies of those that it reads as they are, and packed arrays.
+
+        Raises:
+            ArgumentTypeError, ArgumentError: an array is not as declared.
+        """
+        views = arguments.views(self.taken, arrays)
+        if not self.taken.sizes:  # else the call finds out whether the shapes fit the other arrays'
+            arguments.lend(self.taken, views)
+        copies = tuple(_copy(views[nth]) for nth in self._kept)
+        return (*copies, *self._packed(views))
+
+    def _packed(self, views: Sequence[Array]) -> tuple[Array, ...]:
+        if self.prepacking is None:
+            return ()
+        pack = self.prepacking.pack
+        by_name = dict(zip((p.name for p in self.params), views, strict=True))
+        made = tuple(_empty(p.extents, p.numpy) for p in pack.outputs)
+        assert self._pack is not None
+        self._pack(*(by_name[p.name] for p in pack.inputs), out=made if len(made) > 1 else made[0])
+        return made
+
+    def call(self, given: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
+        """A call of the kernel, with packed weights or with plain arrays."""
+        return self.main(*self.arguments(given, named), out=out)
+
+    def arguments(self, given: Sequence[Any], named: Mapping[str, Any] | None = None) -> Sequence[Any]:
+        """What the compiled function takes in a call, but for outputs."""
+        first = self._first
+        if not named and len(given) == len(self.short.inputs) and type(given[first]) is Packed:
+            held = given[first].layouts.get(self.layout)
+            if held is not None:
+                return self._arranged((*given[:first], *given[first + 1 :]), held)
+        return self._looked_at(given, named or {})
+
+    def _arranged(self, others: Sequence[Any], held: Sequence[Any]) -> Sequence[Any]:
+        both = (*others, *held)
+        return [both[place] for place in self._order]
+
+    def _looked_at(self, given: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
+        """The same for a call that names its inputs, or hands over plain arrays, or is wrong."""
+        packed = [value for value in (*given, *named.values()) if type(value) is Packed]
+        if packed:
+            self._check(packed[0])
+            inputs = arguments.inputs_in_order(self.short, given, named)
+            if len(packed) > 1 or type(inputs[self._first]) is not Packed:
+                raise ArgumentTypeError(
+                    f"{self.signature.name}: packed weights stand once, in the place of {self.params[0].name}"
+                )
+            return self.arguments(inputs)
+        inputs = arguments.inputs_in_order(self.signature, given, named)
+        if self.prepacking is None:
+            return inputs
+        pairs = list(zip(self.signature.inputs, inputs, strict=True))
+        others = [value for p, value in pairs if p.role != WEIGHT]
+        return self._arranged(others, self.held([value for p, value in pairs if p.role == WEIGHT]))
+
+    def _check(self, packed: Packed) -> None:
+        """Refuse what was packed for another kernel."""
+        if self.layout not in packed.layouts:
+            raise ArgumentError(
+                f"{self.signature.name}: argument {self.params[0].name} is {packed!r}, packed for another kernel: this one "
+                "reads weights in another layout; pack them with its own prepack"
+            )
+
+
+def _empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """A new array of zeros at a multiple of :data:`ALIGNMENT`: what padding holds is the same each time."""
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    whole = np.zeros(size + ALIGNMENT, np.uint8)
+    start = -whole.ctypes.data % ALIGNMENT
+    return whole[start : start + size].view(dtype).reshape(shape)
+
+
+def _copy(view: Array) -> Array:
+    made = _empty(view.shape, view.dtype)
+    made[...] = view
+    return made

@@ -1,0 +1,6 @@
+# DefinitionError
+# input 'W': weight='yes' is neither True nor False
+
+import loopwright as lw
+
+lw.input("W", (8,), weight="yes")
