@@ -93,6 +93,19 @@ def promote(a: str, b: str) -> str:
     raise DefinitionError(f"{a} and {b} have no common type; cast one of them, for example to float32")
 
 
+def holds(wide: str, narrow: str) -> bool:
+    """Whether every value of ``narrow`` is one of ``wide``, both being integers or both floats.
+
+    >>> holds("int16", "uint8"), holds("int8", "uint8"), holds("float32", "bfloat16")
+    (True, False, True)
+    """
+    same = (is_integer(narrow) and is_integer(wide)) or (is_float(narrow) and is_float(wide))
+    try:
+        return same and promote(narrow, wide) == wide
+    except DefinitionError:
+        return False
+
+
 def accumulator(dtype: str) -> str:
     """The type a sum or product of ``dtype`` elements accumulates in, when the user names none."""
     return ACCUMULATORS.get(dtype, dtype)

@@ -18,6 +18,7 @@ from loopwright.sched.recipes.facts import native_lanes
 from loopwright.sched.recipes.gemm import GemmPlan, Packing, Sharing, gemm
 from loopwright.sched.recipes.gemm_plan import gemm_plan
 from loopwright.sched.recipes.graph import feeding
+from loopwright.sched.recipes.products import Products, products_of
 from loopwright.sched.recipes.roles import Roles, packable
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.knobs import Knob
@@ -37,22 +38,28 @@ SHARINGS: tuple[Sharing, ...] = ("columns", "rows", "both")
 
 
 def gemm_sketches(base: Schedule, roles: Roles, target: Target) -> Iterator[Sketch]:
-    """A sketch for each way to pack, to block the reduction, to share out the work, and for each place of what feeds it."""
-    knobs = _knobs(roles, target)
-    plan = replace(gemm_plan(roles, target), **_plan_numbers(knobs, roles), order=f"{roles.stage.name}.order")
-    feeds = () if roles.turned else tuple(feeding(base.nests, roles.stage.name))
-    for packing in _packings(roles):
+    """A sketch for each way to pack, to block the reduction, to share out the work, and for each place of what feeds it.
+
+    Where narrow elements are multiplied, all of them have the instruction for that.
+    """
+    products = products_of(base.nests, roles, target)
+    default = gemm_plan(roles, target, products)
+    knobs = _knobs(roles, target, products)
+    plan = replace(default, **_plan_numbers(knobs, roles), order=f"{roles.stage.name}.order")
+    # What narrow elements are computed from goes into the copy of them.
+    feeds = () if roles.turned or products else tuple(feeding(base.nests, roles.stage.name))
+    for packing in _packings(roles, products):
         for depth in _depths(roles, packing):
             for sharing in SHARINGS if roles.shared is None else SHARINGS[:2]:
                 for here in [(), feeds] if feeds else [()]:
                     made = replace(plan, depth=depth, packing=packing, sharing=sharing, here=here)
-                    sketch = _sketch(base, roles, target, made, knobs)
+                    sketch = _sketch(base, roles, target, made, knobs, default)
                     if sketch is not None:
                         yield sketch
 
 
 def _sketch(
-    base: Schedule, roles: Roles, target: Target, plan: GemmPlan, knobs: Mapping[str, Knob]
+    base: Schedule, roles: Roles, target: Target, plan: GemmPlan, knobs: Mapping[str, Knob], default: GemmPlan
 ) -> Sketch | None:
     try:
         schedule = gemm(base, roles, plan)
@@ -63,21 +70,22 @@ def _sketch(
         _bounded_code(roles, target, plan),
         _reaches_cores(roles, target, plan.sharing),
     )
-    seed = _seed(roles, target, knobs) | (
+    seed = _seed(roles, default, knobs) | (
         {} if plan.depth is None else {plan.depth.name: _middle(plan.depth)}
     )
     seeds = tuple({**seed, plan.order: text} for text in schedule.knobs[plan.order].values)
     name = f"gemm, {plan.packing} packed, {plan.sharing} shared"
     name += ", across memory" if roles.turned else ""
+    name += f", by {plan.products.intrinsic or 'widened copies'}" if plan.products else ""
     name += f", with {' and '.join(plan.here)} in blocks" if plan.here else ""
     return Sketch(name + ("" if plan.depth is None else ", reduction blocked"), schedule, rules, seeds)
 
 
-def _packings(roles: Roles) -> tuple[Packing, ...]:
+def _packings(roles: Roles, products: Products | None) -> tuple[Packing, ...]:
     can = bool(roles.streams) and any(packable(o, roles.vector) for o in roles.streams)
     if not can:
         return ("none",)
-    needed: tuple[Packing, ...] = () if roles.pack else ("none",)
+    needed: tuple[Packing, ...] = () if roles.pack or products else ("none",)
     # Blocks that differ only in what they read besides would pack the same again and again.
     return (*needed, "root") if roles.shared is not None else (*needed, "block", "root")
 
@@ -106,25 +114,35 @@ def knob_names(roles: Roles) -> dict[str, str]:
     return {part: f"{stage}.{part}" for part in parts}
 
 
-def _knobs(roles: Roles, target: Target) -> dict[str, Knob]:
+def _knobs(roles: Roles, target: Target, products: Products | None) -> dict[str, Knob]:
     assert roles.rows is not None
     assert roles.vector is not None
     lanes = native_lanes(roles, target)
     rows, columns = known(roles.rows.extent), known(roles.vector.extent)
     most = min(rows, 16 if target.registers <= 16 else 28)
-    depth = known(roles.steps[-1].extent) if roles.steps else 1
+    depth = _steps(roles, products)
     values: dict[str, list[Any]] = {
         "rows": [n for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 28) if n <= most],
         "columns": vector_lengths(columns, lanes, 6),
         "row_blocks": block_counts(rows, target.cores),
         "column_blocks": block_counts(ceil(columns / lanes), target.cores),
-        "unroll": [n for n in (1, 2, 4, 8) if n <= depth],
+        "unroll": [n for n in (1, 2, 4, 8) if n <= depth and (products is None or n <= products.steps)],
     }
+    if products is not None and products.intrinsic:
+        # The copies are filled up to whole vectors.
+        values["columns"] = [lanes * n for n in range(1, 7) if n == 1 or lanes * (n - 1) < columns]
     if roles.shared is not None:
         bands = block_counts(known(roles.shared.extent), target.cores)
         values["band"] = [n for n in bands if n <= MOST_BAND]
     names = knob_names(roles)
     return {part: Knob(names[part], tuple(values[part])) for part in values}
+
+
+def _steps(roles: Roles, products: Products | None) -> int:
+    """Steps along the innermost axis of the reduction: groups, where an instruction sums several."""
+    if products is not None:
+        return products.groups
+    return known(roles.steps[-1].extent) if roles.steps else 1
 
 
 def _plan_numbers(knobs: Mapping[str, Knob], roles: Roles) -> dict[str, Any]:
@@ -166,15 +184,15 @@ def _fits_registers(roles: Roles, target: Target) -> Rule:
 def _bounded_code(roles: Roles, target: Target, plan: GemmPlan) -> Rule:
     """Little enough code to compile quickly: unrolling multiplies it, and each tail to be peeled doubles it; so does the
     border of what is computed in blocks."""
-    depth = plan.depth
+    depth, terms = plan.depth, plan.products.terms if plan.products is not None else 1
     names, lanes = knob_names(roles), native_lanes(roles, target)
     assert roles.rows is not None
     assert roles.vector is not None
     rows, columns = known(roles.rows.extent), known(roles.vector.extent)
-    extent = known(roles.steps[-1].extent) if roles.steps else 1
+    extent = _steps(roles, plan.products)
 
     def rule(values: Mapping[str, Array]) -> Array:
-        steps = values[depth.name] if depth is not None else extent
+        steps = values[depth.name] // terms if depth is not None else extent
         row_tiles, column_tiles = (
             _divided(rows, values[names["rows"]]),
             _divided(columns, values[names["columns"]]),
@@ -227,11 +245,10 @@ def _reaches_cores(roles: Roles, target: Target, sharing: Sharing) -> Rule:
     return rule
 
 
-def _seed(roles: Roles, target: Target, knobs: Mapping[str, Knob]) -> dict[str, Any]:
+def _seed(roles: Roles, plan: GemmPlan, knobs: Mapping[str, Knob]) -> dict[str, Any]:
     """The default schedule's numbers, brought to values the knobs have."""
     assert roles.rows is not None
     assert roles.vector is not None
-    plan = gemm_plan(roles, target)
     wanted = {
         "rows": plan.rows,
         "columns": plan.columns,

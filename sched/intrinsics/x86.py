@@ -11,13 +11,13 @@ from loopwright.sched.language.builders import cast, compute, input, reduce_axis
 from loopwright.sched.language.stage import Stage
 
 
-def dot(outputs: int, terms: int, left: str, right: str) -> Callable[[], Stage]:
-    """``out[i] += a[k] * b[i, k]`` over ``terms`` values of ``k``, in int32."""
+def dot(outputs: int, terms: int, left: str, right: str, into: str = "int32") -> Callable[[], Stage]:
+    """``out[i] += a[k] * b[i, k]`` over ``terms`` values of ``k``, in ``into``."""
 
     def definition() -> Stage:
         a, b = input("a", (terms,), left), input("b", (outputs, terms), right)
         k = reduce_axis("k", terms)
-        return compute("out", (outputs,), lambda i: sum(cast("int32", a[k]) * cast("int32", b[i, k]), over=k))
+        return compute("out", (outputs,), lambda i: sum(cast(into, a[k]) * cast(into, b[i, k]), over=k))
 
     return definition
 
@@ -25,21 +25,21 @@ def dot(outputs: int, terms: int, left: str, right: str) -> Callable[[], Stage]:
 @cache
 def register() -> None:
     """Make them known."""
-    for name, left, right in (("i16", "int16", "int16"), ("i8", "int8", "int8"), ("u8i8", "uint8", "int8")):
-        intrinsic(
-            f"avx2.dot8x2.{name}", dot(8, 2, left, right), _pairs(8, "llvm.x86.avx2.pmadd.wd"), ("avx2",)
-        )
-        intrinsic(
-            f"avx512.dot16x2.{name}",
-            dot(16, 2, left, right),
-            _pairs(16, "llvm.x86.avx512.pmaddw.d.512"),
-            ("avx512bw",),
-        )
+    for name, left, right, into in (
+        ("i16", "int16", "int16", "int32"),
+        ("i16.u32", "int16", "int16", "uint32"),
+        ("i8", "int8", "int8", "int32"),
+        ("u8i8", "uint8", "int8", "int32"),
+    ):
+        eight = _pairs(8, "llvm.x86.avx2.pmadd.wd", into)
+        intrinsic(f"avx2.dot8x2.{name}", dot(8, 2, left, right, into), eight, ("avx2",))
+        sixteen = _pairs(16, "llvm.x86.avx512.pmaddw.d.512", into)
+        intrinsic(f"avx512.dot16x2.{name}", dot(16, 2, left, right, into), sixteen, ("avx512bw",))
     intrinsic("avx512.vnni.dot16x4", dot(16, 4, "uint8", "int8"), _quads(16, "512"), ("avx512vnni",))
     intrinsic("avx.vnni.dot8x4", dot(8, 4, "uint8", "int8"), _quads(8, "256"), ("avxvnni",))
 
 
-def _pairs(outputs: int, instruction: str) -> Callable[..., Any]:
+def _pairs(outputs: int, instruction: str, into: str) -> Callable[..., Any]:
     """vpmaddwd: products of 16-bit integers, added in pairs. Shorter ones are widened first, so nothing saturates."""
 
     def implementation(out: Any, a: Any, b: Any) -> Any:
@@ -52,7 +52,7 @@ def _pairs(outputs: int, instruction: str) -> Callable[..., Any]:
         )
         # In 64 bits, where no sum overflows: TVM promises LLVM that those of int32 never do. LLVM makes it one addition.
         wide_sum = tirx.Cast(f"int64x{outputs}", out) + tirx.Cast(f"int64x{outputs}", products)
-        return tirx.Cast(f"int32x{outputs}", wide_sum)
+        return tirx.Cast(f"{into}x{outputs}", wide_sum)
 
     return implementation
 

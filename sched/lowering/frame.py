@@ -229,7 +229,9 @@ class Frame:
         for split in self.splits:
             if split.parent in self.values and split.parent not in before.values and not self.pads(split):
                 whole = self.extent(split.parent)
-                even = extents.surely(extents.remainder(whole, self.factor(split)), 0) and split.tail != "pad"
+                # One tile that is shorter than the factor is no tail, unless it was padded.
+                factor = split.factor if split.tail == "pad" else self.factor(split)
+                even = extents.surely(extents.remainder(whole, factor), 0)
                 if split.parent in self.parts or even or self.shifts(split):
                     continue  # no tail, or a tail of its own; that the outer loop is in range, its own split sees to
                 if not _below(self.values[split.parent], whole):

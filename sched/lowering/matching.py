@@ -135,17 +135,11 @@ class Matcher:
 
 def plain(e: Expr) -> Expr:
     """``e`` without a cast under a cast that loses nothing: int32(int16(x)) of an int8 is int32(x)."""
-    while isinstance(e, Cast) and isinstance(e.value, Cast) and _keeps(e.value.value.dtype, e.value.dtype):
+    while (
+        isinstance(e, Cast) and isinstance(e.value, Cast) and dtypes.holds(e.value.dtype, e.value.value.dtype)
+    ):
         e = Cast(e.value.value, e.dtype)
     return e
-
-
-def _keeps(narrow: str, wide: str) -> bool:
-    """Whether every value of one dtype is one of the other."""
-    exact = (dtypes.is_integer(narrow) and dtypes.is_integer(wide)) or (
-        dtypes.is_float(narrow) and dtypes.is_float(wide)
-    )
-    return exact and dtypes.promote(narrow, wide) == wide
 
 
 def substituted(load: Load, values: Mapping[Axis, Expr]) -> Load:

@@ -14,12 +14,14 @@ from loopwright.sched.recipes.facts import WORTH_SHARING, native_lanes, overflow
 from loopwright.sched.recipes.gemm import gemm
 from loopwright.sched.recipes.gemm_plan import gemm_plan, tile_roles
 from loopwright.sched.recipes.graph import finish_inside, followers, inline_all, tiles_first
+from loopwright.sched.recipes.products import products_of
 from loopwright.sched.recipes.reductions import in_two_passes, reduce_stage
 from loopwright.sched.recipes.refine import refined
 from loopwright.sched.recipes.roles import Roles, roles_of
 from loopwright.sched.recipes.rowplans import schedule_groups
 from loopwright.sched.recipes.simple import SimplePlan, elementwise
 from loopwright.sched.recipes.stencil_plan import stencils
+from loopwright.sched.recipes.turned import turned
 from loopwright.sched.recipes.typical import as_for, typical
 from loopwright.sched.recipes.update import update, update_plan
 from loopwright.sched.recipes.window import window, window_plan
@@ -104,12 +106,14 @@ def window_stage(schedule: Schedule, roles: Roles, target: Target) -> Schedule:
 def tile_stage(schedule: Schedule, name: str, target: Target) -> Schedule | None:
     """The stage with a register tile; None if none pays, or if the directives of none are legal."""
     s, roles = refined(schedule, name)
-    best = tile_roles(roles, target)
-    for tile in (best, roles):
-        if tile is None or not tile.gemm_like:
-            continue
+    tiles = [tile for tile in (tile_roles(roles, target), roles) if tile is not None and tile.gemm_like]
+    narrow = [
+        (tile, products_of(s.nests, tile, target)) for tile in (*tiles, turned(roles)) if tile is not None
+    ]
+    plain = [(tile, None) for tile in tiles]
+    for tile, products in [*((tile, found) for tile, found in narrow if found is not None), *plain]:
         try:
-            return gemm(s, tile, gemm_plan(tile, target))
+            return gemm(s, tile, gemm_plan(tile, target, products))
         except ScheduleError:
             continue
     return None

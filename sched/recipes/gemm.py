@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from loopwright.sched.recipes.names import Names
-from loopwright.sched.recipes.packing import compute_here, pack, steps_last
+from loopwright.sched.recipes.packing import compute_here, keep, pack, steps_last
+from loopwright.sched.recipes.products import Products
 from loopwright.sched.recipes.roles import Operand, Roles, packable
 from loopwright.sched.scheduling.knobs import Knob
 from loopwright.sched.scheduling.schedule import Schedule
@@ -36,6 +37,7 @@ class GemmPlan:
         band: iterations of the innermost axis outside the tile that are in one block, where they share what is packed.
         lanes: elements of a vector of what is laid out anew for a turned stage.
         here: producers that are computed in each block, over what it reads; the others are computed whole, before.
+        products: how narrow elements are multiplied and summed; None for plain multiply-adds. What they read is always packed.
     """
 
     rows: Number
@@ -50,6 +52,7 @@ class GemmPlan:
     band: Number | None = None
     lanes: int = 8
     here: tuple[str, ...] = ()
+    products: Products | None = None
 
 
 def gemm(schedule: Schedule, roles: Roles, plan: GemmPlan) -> Schedule:
@@ -79,39 +82,60 @@ class _Gemm:
             self.outside.append(self.band)
         self.deep, self.unrolled = names.pair(self.steps[-1], "o", "u") if self.steps else ("", "")
         self.deep_block, self.deep_in = names.pair(self.steps[-1], "d", "s") if self.steps else ("", "")
+        # What an intrinsic stands for are loops over its results, and over the terms that it sums.
+        self.dot = plan.products if plan.products is not None and plan.products.intrinsic else None
+        self.groups, self.terms = names.pair(self.steps[-1], "q", "g") if self.dot else ("", "")
+        self.vectors, self.results = names.pair(self.lane, "o", "l") if self.dot else ("", "")
         self.shared = names.new("p")
         self.names = names
 
     def written(self) -> Schedule:
         """The whole recipe."""
         s, plan, stage = self.schedule, self.plan, self.stage
+        if plan.products is not None:
+            s = keep(s, plan.products, stage, plan.lanes * self.roles.itemsize)
         s = s.split(f"{stage}.{self.rows}", (self.row_tile, self.row), plan.rows)
         s = s.split(f"{stage}.{self.row_tile}", (self.row_block, self.row_in), plan.row_tiles, WHOLE)
-        s = s.split(f"{stage}.{self.columns}", (self.column_tile, self.lane), plan.columns)
+        tail = "pad" if self.dot else "auto"
+        s = s.split(f"{stage}.{self.columns}", (self.column_tile, self.lane), plan.columns, tail)
         blocks = (self.column_block, self.column_in)
         s = s.split(f"{stage}.{self.column_tile}", blocks, plan.column_tiles, WHOLE)
         if plan.band is not None:
             s = s.split(f"{stage}.{self.banded}", (self.band, self.band_in), plan.band, WHOLE)
-        steps = self.steps[-1]
-        if plan.depth is not None:
-            s, steps = s.split(f"{stage}.{steps}", (self.deep_block, self.deep_in), plan.depth), self.deep_in
-        s = s.split(f"{stage}.{steps}", (self.deep, self.unrolled), plan.unroll)
+        s = self._steps_split(s)
         s = s.reorder(stage, self._order())
         s = s.reorder(stage, self._tile_order())
         s, outermost, block = self._fused(s)
-        s = (
-            s.vectorize(f"{stage}.{self.lane}")
-            .unroll(f"{stage}.{self.row}")
-            .unroll(f"{stage}.{self.unrolled}")
-        )
+        s = s.vectorize(f"{stage}.{self.lane}") if not self.dot else s.unroll(f"{stage}.{self.vectors}")
+        s = s.unroll(f"{stage}.{self.row}").unroll(f"{stage}.{self.unrolled}")
         s = s.parallel(f"{stage}.{outermost}")
         for producer in plan.here:
             s = compute_here(s, producer, f"{stage}.{outermost}", plan.columns)
         for operand in self._packed():
-            s = pack(
-                s, operand, self.roles, plan.columns, f"{stage}.{block}" if plan.packing == "block" else None
-            )
+            at = f"{stage}.{block}" if plan.packing == "block" else None
+            s = pack(s, operand, self.roles, plan.columns, at, plan.products)
+        if self.dot is not None:
+            return self._tensorized(s, self.dot)
         return steps_last(s, self.roles, plan.lanes) if self.roles.turned else s
+
+    def _steps_split(self, s: Schedule) -> Schedule:
+        """The innermost steps of the reduction: in groups that an intrinsic sums, in blocks, and some written out."""
+        stage, plan, steps = self.stage, self.plan, self.steps[-1]
+        terms = 1
+        if self.dot is not None:
+            terms = self.dot.terms
+            s, steps = s.split(f"{stage}.{steps}", (self.groups, self.terms), terms), self.groups
+            s = s.split(f"{stage}.{self.lane}", (self.vectors, self.results), self.dot.lanes)
+        if plan.depth is not None:
+            blocks = (self.deep_block, self.deep_in)
+            s, steps = s.split(f"{stage}.{steps}", blocks, plan.depth // terms), self.deep_in
+        return s.split(f"{stage}.{steps}", (self.deep, self.unrolled), plan.unroll)
+
+    def _tensorized(self, s: Schedule, dot: Products) -> Schedule:
+        """The innermost loops done by the intrinsic; groups are whole where the copies are."""
+        if dot.padded:
+            s = s.pad(self.stage, dot.axis.name, dot.terms)
+        return s.tensorize(f"{self.stage}.{self.results}", str(dot.intrinsic))
 
     def _order(self) -> str:
         """All loops, outermost first."""
@@ -121,7 +145,8 @@ class _Gemm:
         tiles = [*([self.band_in] if self.band_in else []), self.row_in, self.column_in]
         if self.plan.depth is not None:
             blocks.insert(1 if self.plan.sharing == "columns" else 2, self.deep_block)
-        rest = [*self.steps[:-1], self.deep, self.unrolled, self.row, self.lane]
+        tile = [self.vectors, self.results, self.terms] if self.dot else [self.lane]
+        rest = [*self.steps[:-1], self.deep, self.unrolled, self.row, *tile]
         ones = [axis.name for axis in self.roles.stage.all_axes if axis.extent == 1]
         return " ".join([*ones, *self.outside, *blocks, *tiles, *rest])
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from math import ceil, prod
 
+from loopwright.sched import dtypes
 from loopwright.sched.language.extents import known
 from loopwright.sched.recipes.facts import native_lanes, points
 from loopwright.sched.recipes.gemm import GemmPlan, Packing, Sharing
+from loopwright.sched.recipes.products import Products
 from loopwright.sched.recipes.roles import Roles
 from loopwright.sched.recipes.turned import turned
 from loopwright.sched.runtime.target import Target
 
 # A reduction of so many steps is done in blocks, that what is packed for it stays in the cache.
 LONG, BLOCK = 1024, 256
+# Steps of the reduction that are written out.
+STEPS = 4
 # Cycles for each: a multiply-add on vectors that are not aligned, an element of a result written alone, one laid out anew.
 WINDOWED, WRITE, MOVE = 1.1, 8, 2
 # More rows of a picture in a block gain nothing.
@@ -42,18 +46,20 @@ def _padded(roles: Roles, target: Target) -> float:
     return ceil(extent / lanes) * lanes / extent
 
 
-def gemm_plan(roles: Roles, target: Target) -> GemmPlan:
+def gemm_plan(roles: Roles, target: Target, products: Products | None = None) -> GemmPlan:
     """A register tile that fills the registers, blocks that fit the second cache, even shares for the cores."""
     assert roles.rows is not None and roles.vector is not None
     rows, columns = register_tile(roles, target)
+    columns = max(columns, products.lanes if products is not None else 1)
     row_tiles = ceil(known(roles.rows.extent) / rows)
     column_tiles = ceil(known(roles.vector.extent) / columns)
     last = known(roles.steps[-1].extent) if roles.steps else 1
     blocked = last >= LONG and roles.shared is None
     depth = prod(known(axis.extent) for axis in roles.steps[:-1]) * (BLOCK if blocked else last)
     # A block of columns stays in the second cache while all rows pass by.
-    wide = max(1, min(column_tiles, target.l2 // 2 // max(1, depth * columns * roles.itemsize)))
-    packing = packing_of(roles, rows, column_tiles)
+    itemsize = roles.itemsize if products is None else dtypes.itemsize(products.stream_dtype)
+    wide = max(1, min(column_tiles, target.l2 // 2 // max(1, depth * columns * itemsize)))
+    packing = packing_of(roles, rows, column_tiles, always=products is not None)
     sharing: Sharing = "columns"
     band = band_of(roles, target)
     batches = prod(known(axis.extent) for axis in roles.outer)
@@ -73,22 +79,23 @@ def gemm_plan(roles: Roles, target: Target) -> GemmPlan:
         columns=columns,
         row_tiles=row_block,
         column_tiles=column_block,
-        unroll=4,
+        unroll=STEPS if products is None else min(STEPS, products.steps),
         depth=BLOCK if blocked and packing == "block" else None,
         packing=packing,
         sharing=sharing,
         order="rows" if roles.shared is None else "columns",
         band=band,
         lanes=native_lanes(roles, target),
+        products=products,
     )
 
 
-def packing_of(roles: Roles, rows: int, column_tiles: int) -> Packing:
+def packing_of(roles: Roles, rows: int, column_tiles: int, always: bool = False) -> Packing:
     """Pack what must be, and what many rows read; once for all where blocks outside the tile would do the same again."""
     assert roles.rows is not None
     again = any(not o.uses(axis) for axis in roles.outer for o in roles.streams)
     reads = known(roles.rows.extent) * (known(roles.shared.extent) if roles.shared is not None else 1)
-    if not roles.pack and (column_tiles == 1 or reads < 4 * rows):
+    if not (always or roles.pack) and (column_tiles == 1 or reads < 4 * rows):
         return "none"
     return "root" if again else "block"
 

@@ -4,25 +4,44 @@ from __future__ import annotations
 
 from typing import Any
 
+from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Axis
 from loopwright.sched.language.extents import known
 from loopwright.sched.recipes.graph import feeding
 from loopwright.sched.recipes.names import Names, free_name
+from loopwright.sched.recipes.products import Products
 from loopwright.sched.recipes.roles import Operand, Roles
 from loopwright.sched.scheduling.schedule import Schedule
 
 Number = Any  # an int, a knob, or arithmetic on knobs
 
 
-def pack(schedule: Schedule, operand: Operand, roles: Roles, lanes: Number, at: str | None) -> Schedule:
-    """Copy an operand so that its vectors lie one after the other in the order of the reduction."""
+def pack(
+    schedule: Schedule,
+    operand: Operand,
+    roles: Roles,
+    lanes: Number,
+    at: str | None,
+    products: Products | None = None,
+) -> Schedule:
+    """Copy an operand so that its vectors lie one after the other in the order of the reduction.
+
+    With ``products``, the copy is of the type that is multiplied, and elements that are summed at once lie side by side.
+    """
     name = free_name(schedule.nests, f"{operand.name}_packed")
-    s = schedule.cache_read(operand.name, at=at, name=name, consumers=[roles.stage.name])
+    dtype = None if products is None else products.stream_dtype
+    s = copy_for(schedule, operand, name, roles.stage.name, products, dtype, at)
     names = Names(s.nests.stages[name])
     s, loops = _loops(s, name, operand, names)
     vector = next(loop for loop, dim in loops.items() if roles.vector in dim)
     others = [loop for loop, dim in loops.items() if loop != vector and not any(a.reduce for a in dim)]
     reducing = [loop for loop in loops if loop != vector and loop not in others]
+    terms: list[str] = []
+    if products is not None and products.terms > 1:
+        step = next(loop for loop in reducing if loops[loop] == {products.axis: 1})
+        halves = names.pair(step, "o", "g")
+        s, terms = s.split(f"{name}.{step}", halves, products.terms), [halves[1]]
+        reducing[reducing.index(step)], loops[halves[0]] = halves[0], loops[step]
     if len(loops[vector]) > 1:  # the vector axis is part of an axis of the operand
         assert roles.vector is not None
         whole, (group, vector) = vector, names.pair(vector, "g", "m")
@@ -31,12 +50,58 @@ def pack(schedule: Schedule, operand: Operand, roles: Roles, lanes: Number, at: 
     s = s.split(f"{name}.{vector}", (outer, inner), lanes)
     # Of a block the few vectors of a row are copied together: the other way round LLVM writes out whole copies of the long loop.
     copied = [*others, outer, *reducing] if at is None else [*others, *reducing, outer]
-    s = s.reorder(name, " ".join([*copied, inner]))
+    s = s.reorder(name, " ".join([*copied, *terms, inner]))
     order = sorted(reducing, key=lambda loop: [axis in loops[loop] for axis in roles.steps], reverse=True)
-    s = s.transform_layout(name, " ".join([*others, outer, *order, inner]))
+    s = s.transform_layout(name, " ".join([*others, outer, *order, inner, *terms]))
     if at is None:
         s = s.parallel(f"{name}.{[*others, outer][0]}")
+    for loop in terms:
+        s = s.unroll(f"{name}.{loop}")
     return s.vectorize(f"{name}.{inner}")
+
+
+def keep(schedule: Schedule, products: Products, stage: str, vector_bytes: int) -> Schedule:
+    """Copy what the rows read, if the instruction does not take it as it is: of another type, groups not whole or not side by
+    side. A producer that nothing else reads is computed right into the copy."""
+    operand, axis = products.kept, products.axis
+    source = schedule.nests.tensor(operand.name)
+    assert source is not None
+    apart = products.terms > 1 and not operand.contiguous(axis)
+    if source.dtype == products.kept_dtype and not products.padded and not apart:
+        return schedule
+    name = free_name(schedule.nests, f"{operand.name}_rows")
+    inlined = operand.name in feeding(schedule.nests, stage)
+    s = copy_for(schedule, operand, name, stage, products, products.kept_dtype)
+    if inlined:
+        s = s.compute_inline(operand.name)
+    lanes = vector_bytes // dtypes.itemsize(products.kept_dtype)
+    if apart:
+        return _turned(s, name, operand, axis, lanes)
+    *outer, last = [loop.name for loop in s.nests.stages[name].loops]
+    wide = [loop for loop, size in zip(outer, source.shape, strict=False) if known(size) > 1]
+    s = s.parallel(f"{name}.{wide[0]}") if wide else s
+    return s.vectorize(f"{name}.{last}", lanes)
+
+
+def copy_for(
+    s: Schedule,
+    operand: Operand,
+    name: str,
+    stage: str,
+    products: Products | None,
+    dtype: str | None,
+    at: str | None = None,
+) -> Schedule:
+    """A copy of an operand, perhaps of a wider type, in which groups of products are whole."""
+    source = s.nests.tensor(operand.name)
+    assert source is not None
+    wide = None if dtype == source.dtype else dtype
+    s = s.cache_read(operand.name, at=at, name=name, consumers=[stage], dtype=wide)
+    if products is None or not products.padded:
+        return s
+    spans = operand.spans or (1,) * len(operand.dims)
+    number = sum(spans[: operand.dims.index({products.axis: 1})])
+    return s.pad(name, s.nests.stages[name].stage.axes[number].name, products.terms)
 
 
 def _loops(

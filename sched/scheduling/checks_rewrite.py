@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from loopwright.sched import dtypes
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.expr import INDEXERS, Axis
+from loopwright.sched.language.stage import Stage, Tensor
 from loopwright.sched.scheduling.address import shown
 from loopwright.sched.scheduling.checks import check_order
 from loopwright.sched.scheduling.nest import Loop, StageNest
@@ -60,6 +62,19 @@ def check_own_loop(where: str, nest: StageNest, host: StageNest, loop: Loop) -> 
             f"{where}: {nest.name}.{shown(loop.name)} is not outside the loops of the reduction, which would start again and "
             f"again; {instead}"
         )
+
+
+def check_holds(where: str, source: Tensor, dtype: object) -> str:
+    """A copy in another type holds every value there is; returns the type."""
+    kinds = source.dtypes if isinstance(source, Stage) else (source.dtype,)
+    for kind in kinds:
+        wider = [name for name in dtypes.ALL if name != kind and dtypes.holds(name, kind)]
+        if dtype != kind and dtype not in wider:
+            raise ScheduleError(
+                f"{where}: dtype={dtype!r} does not hold every {kind} that {source.label} may have; "
+                f"{' or '.join(wider) or 'no other type'} does"
+            )
+    return str(dtype)
 
 
 def check_layout(where: str, nest: StageNest, order: Any) -> tuple[str, ...]:

@@ -195,6 +195,7 @@ class DirectiveMethods:
         at: Text | None = None,
         name: Text | None = None,
         consumers: Sequence[str] | None = None,
+        dtype: Text | None = None,
     ) -> Schedule:
         """Copy an input or a stage into a buffer that its consumers read instead.
 
@@ -204,8 +205,11 @@ class DirectiveMethods:
             at: a loop at which the needed region is copied; without it, all of the tensor is copied first.
             name: the copy's name; ``A_shared`` by default.
             consumers: the stages that read the copy; all that read the tensor by default.
+            dtype: a wider type for the copy, which holds every value: ``"int16"`` of ``int8``, ``"float32"`` of ``bfloat16``.
         """
-        return self._add("cache_read", tensor=tensor, scope=scope, at=at, name=name, consumers=consumers)
+        return self._add(
+            "cache_read", tensor=tensor, scope=scope, at=at, name=name, consumers=consumers, dtype=dtype
+        )
 
     def cache_write(
         self, stage: Text, scope: Text = "local", at: Text | None = None, name: Text | None = None

@@ -7,11 +7,11 @@ from functools import lru_cache
 from typing import Any
 
 from loopwright.sched.errors import ScheduleError
-from loopwright.sched.language.expr import Axis, Expr, Load, loads, rewrite, substitute
+from loopwright.sched.language.expr import Axis, Cast, Expr, Load, loads, rewrite, substitute
 from loopwright.sched.language.stage import Stage, Tensor
 from loopwright.sched.language.updates import chain
 from loopwright.sched.language.workload import stage_exprs
-from loopwright.sched.scheduling import checks
+from loopwright.sched.scheduling import checks, checks_rewrite
 from loopwright.sched.scheduling.address import find_loop, find_stage
 from loopwright.sched.scheduling.checks_place import check_places
 from loopwright.sched.scheduling.checks_update import check_finished, check_not_update, check_not_updated
@@ -26,10 +26,12 @@ def cache_read(
     at: str | None = None,
     name: str | None = None,
     consumers: tuple[str, ...] | None = None,
+    dtype: str | None = None,
 ) -> Nests:
     """Copy an input or a stage into a buffer of its own, and let its consumers read the copy.
 
-    The copy is a stage with loops like any other: whole at root, or at a loop ``at`` the region needed there.
+    The copy is a stage with loops like any other: whole at root, or at a loop ``at`` the region needed there. With
+    ``dtype=`` it holds the same values in a wider type, so that they are widened once and not wherever they are read.
 
     Before::
 
@@ -46,7 +48,7 @@ def cache_read(
             for ki in 8:
                 C[...] += A_shared[i, ki] * ...
     """
-    return copied(f"cache_read {tensor}", nests, tensor, scope, at, name, consumers)
+    return copied(f"cache_read {tensor}", nests, tensor, scope, at, name, consumers, dtype)
 
 
 def copied(
@@ -57,6 +59,7 @@ def copied(
     at: str | None = None,
     name: str | None = None,
     consumers: tuple[str, ...] | None = None,
+    dtype: str | None = None,
 ) -> Nests:
     """What ``cache_read`` does, for a directive that is called ``where`` in errors."""
     checks.check_scope(where, scope)
@@ -72,7 +75,9 @@ def copied(
     checks.check_readers(where, nests, source.name, reading)
     name = f"{tensor}_{scope}" if name is None else name
     checks.check_new_stage(where, nests, name)
-    copy = _copy_of(source, nests.stages[next(n for n in nests.stages if n in reading)].stage, name)
+    if dtype is not None:
+        dtype = checks_rewrite.check_holds(where, source, dtype)
+    copy = _copy_of(source, nests.stages[next(n for n in nests.stages if n in reading)].stage, name, dtype)
     place = Place()
     if at is not None:
         host, loop = find_loop(nests, at, where)
@@ -90,9 +95,9 @@ def copied(
 
 # Filling a space makes the same copies again and again: equal ones are one object, so what is known of them is kept too.
 @lru_cache(maxsize=1024)
-def _copy_of(source: Tensor, consumer: Stage, name: str) -> Stage:
+def _copy_of(source: Tensor, consumer: Stage, name: str, dtype: str | None) -> Stage:
     axes = _copy_axes(source, consumer)
-    return _plain_copy(source, axes, name)
+    return _plain_copy(source, axes, name, dtype)
 
 
 @lru_cache(maxsize=1024)
@@ -101,11 +106,13 @@ def _copy_out(stage: Stage, name: str) -> Stage:
     return _plain_copy(stage, tuple(Axis(axis.name, axis.extent) for axis in definition.axes), name)
 
 
-def _plain_copy(source: Tensor, axes: tuple[Axis, ...], name: str) -> Stage:
-    """A stage with the elements of another tensor, all parts of them."""
-    dtypes = source.dtypes if isinstance(source, Stage) else (source.dtype,)
-    bodies = tuple(Load(source, axes, dtype, part) for part, dtype in enumerate(dtypes))
-    return Stage(name, axes, bodies, None, dtypes)
+def _plain_copy(source: Tensor, axes: tuple[Axis, ...], name: str, wide: str | None = None) -> Stage:
+    """A stage with the elements of another tensor, all parts of them, perhaps in a wider type."""
+    kinds = source.dtypes if isinstance(source, Stage) else (source.dtype,)
+    bodies: tuple[Expr, ...] = tuple(Load(source, axes, kind, part) for part, kind in enumerate(kinds))
+    if wide is not None:
+        bodies, kinds = tuple(as_type(body, wide) for body in bodies), (wide,) * len(kinds)
+    return Stage(name, axes, bodies, None, kinds)
 
 
 def copied_axes(nests: Nests, tensor: str) -> list[str]:
@@ -131,17 +138,25 @@ def _copy_axes(source: Tensor, consumer: Stage) -> tuple[Axis, ...]:
     return tuple(Axis(name, size) for name, size in zip(names, source.shape, strict=True))
 
 
+def as_type(e: Expr, dtype: str) -> Expr:
+    """``e`` cast to a type, if it has another."""
+    return e if e.dtype == dtype else Cast(e, dtype)
+
+
 def _copy_nest(copy: Stage, place: Place, scope: Any) -> StageNest:
     return StageNest(copy, tuple(Loop(axis.name) for axis in copy.axes), place=place, scope=scope)
 
 
 @lru_cache(maxsize=1024)
 def reading_instead(stage: Stage, tensor: str, copy: Stage) -> Stage:
-    """The stage with every load of ``tensor`` reading ``copy`` instead."""
+    """The stage with every load of ``tensor`` reading ``copy`` instead, which may hold the same values in a wider type."""
 
     def change(e: Expr) -> Expr | None:
-        if isinstance(e, Load) and e.tensor.name == tensor:
-            return Load(copy, tuple(rewrite(index, change) for index in e.indices), e.dtype, e.part)
+        load = e.value if isinstance(e, Cast) else e
+        if isinstance(load, Load) and load.tensor.name == tensor:
+            indices = tuple(rewrite(index, change) for index in load.indices)
+            # The value is one of the narrow type: a cast of that to a third type is one of this.
+            return as_type(Load(copy, indices, copy.dtypes[load.part], load.part), e.dtype)
         return None
 
     reduce = stage.reduce

@@ -1,0 +1,128 @@
+"""Products of narrow elements: which instruction sums several of them at once, and what the copies hold that it reads.
+
+Bytes, 16-bit integers and narrow floats are summed in 32 bits. The instructions for that take neighbouring steps of the
+reduction together, two or four of them, so what they read is laid out in groups of as many. Where there is no such
+instruction, narrow floats are widened once, in the copies, and not in the innermost loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loopwright.sched import dtypes
+from loopwright.sched.intrinsics.registry import Intrinsic, find
+from loopwright.sched.language.expr import Axis, Binary, Cast, Expr, Load
+from loopwright.sched.language.extents import known
+from loopwright.sched.lowering.prepare import definitions
+from loopwright.sched.recipes.roles import Operand, Roles, packable
+from loopwright.sched.runtime.target import Target
+from loopwright.sched.scheduling.nest import Nests
+
+# The intrinsics in the order in which they are preferred, most products at once first, and how many steps of them are written
+# out at most. LLVM reorders additions over all the steps it sees, and sums no longer fit the registers; not where adding is
+# part of the instruction.
+PREFERRED = {
+    "avx512.dot16x2.i16": 2,
+    "avx512.dot16x2.i16.u32": 2,
+    "avx2.dot8x2.i16": 2,
+    "avx2.dot8x2.i16.u32": 2,
+}
+
+
+@dataclass(frozen=True)
+class Products:
+    """How products of two narrow operands are summed.
+
+    Attributes:
+        kept: the operand that stays the same along the vector axis.
+        stream: the operand that runs along it, and is packed.
+        kept_dtype, stream_dtype: what their copies hold.
+        axis: the step of the reduction of which ``terms`` neighbours are a group.
+        terms: products that are summed at once.
+        lanes: results of one instruction.
+        steps: groups that may be written out.
+        intrinsic: the instruction; None for multiply-adds on widened copies.
+    """
+
+    kept: Operand
+    stream: Operand
+    kept_dtype: str
+    stream_dtype: str
+    axis: Axis
+    terms: int = 1
+    lanes: int = 1
+    steps: int = 8
+    intrinsic: str | None = None
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are along the axis; the last may have to be filled up."""
+        return -(-known(self.axis.extent) // self.terms)
+
+    @property
+    def padded(self) -> bool:
+        """Whether the axis has to be made longer."""
+        return known(self.axis.extent) % self.terms != 0
+
+    @property
+    def regular(self) -> bool:
+        """Whether neighbours along the axis can be laid out side by side: it is a dimension of both operands."""
+        if {self.axis: 1} not in self.stream.dims:
+            return False
+        return {self.axis: 1} in self.kept.dims or (not self.padded and self.kept.contiguous(self.axis))
+
+
+def products_of(nests: Nests, roles: Roles, target: Target) -> Products | None:
+    """How to sum what a stage sums, if that is products of two narrow operands; None if nothing is better than plain code."""
+    reduce, values = roles.stage.reduce, definitions(nests)[roles.stage.name].values
+    if reduce is None or reduce.op != "sum" or len(values) != 1 or not roles.steps or not roles.gemm_like:
+        return None
+    factors, sides = _factors(values[0]), _sides(roles)
+    if factors is None or sides is None or {side.name for side in sides} != set(factors):
+        return None
+    kinds = [factors[side.name] for side in sides]
+    for name, steps in PREFERRED.items():
+        intrinsic = find(name, "products")
+        if not (set(intrinsic.features) <= set(target.features) and _takes(intrinsic, kinds, reduce.dtype)):
+            continue
+        a, b = (operand.dtype for operand in intrinsic.operands)
+        lanes, terms = known(intrinsic.stage.shape[0]), known(intrinsic.operands[0].shape[0])
+        made = Products(*sides, a, b, roles.steps[-1], terms, lanes, steps, name)
+        if made.regular:
+            return made
+    wide = reduce.dtype
+    if dtypes.is_float(wide) and any(kind != wide and dtypes.holds(wide, kind) for kind in kinds):
+        return Products(*sides, wide, wide, roles.steps[-1])
+    return None
+
+
+def _takes(intrinsic: Intrinsic, kinds: list[str], into: str) -> bool:
+    """Whether the operands of an intrinsic hold every value of ``kinds``, and it accumulates in ``into``."""
+    wanted = [operand.dtype for operand in intrinsic.operands]
+    return intrinsic.stage.dtype == into and all(
+        want == kind or dtypes.holds(want, kind) for want, kind in zip(wanted, kinds, strict=True)
+    )
+
+
+def _factors(value: Expr) -> dict[str, str] | None:
+    """The two elements that are multiplied: tensor -> dtype. None if the value is something else."""
+    if not (isinstance(value, Binary) and value.op == "mul"):
+        return None
+    found = [_uncast(side) for side in (value.a, value.b)]
+    factors = {load.tensor.name: load.dtype for load in found if isinstance(load, Load)}
+    return factors if len(factors) == 2 else None
+
+
+def _uncast(e: Expr) -> Expr:
+    """What is widened; a cast that loses something is no widening."""
+    while isinstance(e, Cast) and (e.dtype == e.value.dtype or dtypes.holds(e.dtype, e.value.dtype)):
+        e = e.value
+    return e
+
+
+def _sides(roles: Roles) -> tuple[Operand, Operand] | None:
+    """The operand that stays the same along the vector axis, and the one that does along the rows."""
+    assert roles.vector is not None
+    kept = [o for o in roles.operands if not o.uses(roles.vector)]
+    stream = [o for o in roles.streams if packable(o, roles.vector)]
+    return (kept[0], stream[0]) if len(roles.operands) == 2 and len(kept) == len(stream) == 1 else None

@@ -1,0 +1,136 @@
+"""Products of narrow elements get the instruction that sums several of them, and compute the right thing to the bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import loopwright as lw
+from loopwright import ops
+from loopwright.autotune.sketch import sketches
+from loopwright.autotune.space import SearchSpace
+from loopwright.sched.language.workload import Workload
+from loopwright.sched.recipes.default import default_schedule
+from loopwright.sched.runtime.target import Target, host
+from loopwright.sched.scheduling.schedule import Schedule
+
+from ..sched.test_tensorize import extremes, product
+from .judging import ONE_CORE, assert_golden
+
+AVX2 = pytest.mark.skipif("avx2" not in host().features, reason="the instruction needs AVX2")
+BYTES = ("int8", "uint8")
+
+
+def instruction(schedule: Schedule) -> str | None:
+    """The intrinsic that a schedule uses, if it uses one."""
+    found = [directive.get("intrinsic") for directive in schedule.directives if directive.kind == "tensorize"]
+    return found[0] if found else None
+
+
+def assert_exact(schedule: Schedule) -> lw.Kernel:
+    """The same integers as the reference, with sums that wrap among them."""
+    kernel = lw.build(schedule.work, target="cpu", schedule=schedule)
+    arrays = extremes(schedule.work)
+    np.testing.assert_array_equal(kernel(*arrays), schedule.work.reference(*arrays))
+    return kernel
+
+
+@AVX2
+@pytest.mark.parametrize("left", BYTES)
+@pytest.mark.parametrize("right", BYTES)
+@pytest.mark.parametrize("size", [(13, 43, 11), (6, 16, 8), (2, 3, 4), (5, 9, 3)])
+def test_bytes_of_either_sign(left: str, right: str, size: tuple[int, int, int]) -> None:
+    schedule = default_schedule(product(*size, left, right), ONE_CORE)
+    assert instruction(schedule) == "avx2.dot8x2.i16"
+    assert "vpmaddwd" in assert_exact(schedule).source("asm")
+
+
+@AVX2
+@settings(max_examples=8, deadline=None)
+@given(
+    st.integers(0, 20), st.integers(0, 40), st.integers(0, 20), st.sampled_from(BYTES), st.sampled_from(BYTES)
+)
+def test_any_size(M: int, N: int, K: int, left: str, right: str) -> None:
+    work = product(M, N, K, left, right)
+    assert_exact(default_schedule(work, host()))
+
+
+@AVX2
+def test_sums_of_the_largest_products_are_exact() -> None:
+    """Two of them at once would not fit 16 bits: 2 * 255 * -128 and 2 * -128 * -128 are where vpmaddubsw saturates."""
+    for left, right, a, b in (
+        ("uint8", "int8", 255, -128),
+        ("int8", "int8", -128, -128),
+        ("uint8", "uint8", 255, 255),
+    ):
+        work = product(7, 17, 31, left, right)
+        kernel = lw.build(work, target="cpu", schedule=default_schedule(work, host()))
+        got = kernel(np.full((7, 31), a, left), np.full((31, 17), b, right))
+        np.testing.assert_array_equal(got, np.full((7, 17), 31 * a * b, np.int32))
+
+
+@AVX2
+@pytest.mark.parametrize(
+    "options", [{"ta": True}, {"tb": True}, {"ta": True, "tb": True}, {"bias": True, "activation": "relu"},
+                {"batch_a": (3,), "batch_b": (3,)}, {"batch_a": (2, 3)}, {"dtype": "uint8"}, {"dtype": "int16"}]
+)  # fmt: skip
+def test_products_of_the_library(options: dict[str, object]) -> None:
+    work = ops.matmul(**{"M": 14, "N": 20, "K": 9, "dtype": "int8", **options})  # type: ignore[arg-type]
+    schedule = default_schedule(work, ONE_CORE)
+    assert instruction(schedule) == f"avx2.dot8x2.i16{'.u32' if work.stages[-1].dtype == 'uint32' else ''}"
+    assert_exact(schedule)
+
+
+@AVX2
+def test_every_candidate_is_right() -> None:
+    for size in ((16, 24, 256), (13, 43, 11)):
+        work: Workload = product(*size)
+        space = SearchSpace(sketches(work, host()), host())
+        found = [s for s in map(space.schedule, space.sample(np.random.default_rng(0), 20)) if s is not None]
+        assert len(found) >= 19
+        assert all(instruction(schedule) for schedule in found)
+        for schedule in found[:4]:
+            assert_exact(schedule)
+
+
+def test_what_is_not_such_a_product_has_no_intrinsic() -> None:
+    """Another accumulator, three factors, a power, a target without the instruction."""
+    i, j, k = 16, 32, 8
+
+    def made(value: object, dtype: str) -> Workload:
+        @lw.operator
+        def other() -> object:
+            A, B = lw.input("A", (i, k), "int8"), lw.input("B", (k, j), "int8")
+            r = lw.reduce_axis("r", k)
+            return lw.compute("C", (i, j), lambda y, x: lw.sum(value(A[y, r], B[r, x]), over=r, dtype=dtype))  # type: ignore[operator]
+
+        return other()
+
+    assert instruction(default_schedule(made(lambda a, b: a * b, "int32"), ONE_CORE))
+    for work in (
+        made(lambda a, b: lw.cast("int64", a) * lw.cast("int64", b), "int64"),
+        made(lambda a, b: lw.cast("int32", a) + lw.cast("int32", b), "int32"),
+        made(lambda a, b: lw.cast("int32", a) * lw.cast("int32", b) * 3, "int32"),
+        made(
+            lambda a, b: lw.cast("int32", lw.cast("int8", lw.cast("int32", a) * 3)) * lw.cast("int32", b),
+            "int32",
+        ),
+    ):
+        assert instruction(default_schedule(work, ONE_CORE)) is None
+    assert instruction(default_schedule(product(i, j, k), Target("cpu", "x86-64", 1, ("sse2",)))) is None
+
+
+def test_the_nest() -> None:
+    assert_golden("matmul_int8_avx2", default_schedule(product(50, 40, 31), ONE_CORE))
+
+
+@AVX2
+def test_forms() -> None:
+    work = product(13, 43, 11)
+    schedule = default_schedule(work, host())
+    assert Schedule.from_json(work, schedule.to_json()) == schedule
+    names: dict[str, object] = {"work": work, "lw": lw}
+    exec(schedule.to_python(), names)
+    assert names["schedule"] == schedule
