@@ -114,7 +114,7 @@ def _schedule_for(
             raise ScheduleError(
                 f"the schedule was written for {schedule.work}, which computes something else than {work}"
             )
-        return schedule, "a schedule given by the caller"
+        return _as_declared(schedule, work), "a schedule given by the caller"
     from loopwright.autotune.lookup import lookup, no_log
     from loopwright.sched.recipes.default import default_schedule
 
@@ -129,6 +129,20 @@ def _schedule_for(
         return schedule_of(found.record, work), found.provenance
     warnings.warn(str(found.provenance), UntunedWarning, stacklevel=3)
     return default_schedule(work, target), found.provenance
+
+
+def _as_declared(schedule: Schedule, work: Workload) -> Schedule:
+    """A schedule of an equal workload; on ``work`` itself where calls pass its inputs in another order."""
+    from loopwright.sched.scheduling.schedule import Schedule
+
+    def order(declared: Workload) -> list[str]:
+        place = {name: position for position, name in declared.names.items() if "." not in position}
+        return [place[tensor.name] for tensor in declared.inputs]
+
+    theirs = schedule.work
+    if order(theirs) == order(work):
+        return schedule
+    return Schedule.from_json(work, schedule.to_json(), theirs.names)
 
 
 def _check_workload(what: str, work: object) -> None:

@@ -25,6 +25,8 @@ from loopwright.sched.language.extents import known
 from loopwright.sched.lowering.prepare import Definition, definitions
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.nest import Nests
+from loopwright.sched.scheduling.prepacked import roots_in_calls
+from loopwright.sched.scheduling.roots import root_of
 
 Sizes = Mapping[str, Mapping[str, Size]]
 
@@ -95,7 +97,8 @@ class Structure:
     @classmethod
     def of(cls, nests: Nests) -> Structure:
         """Look at nests once, for all candidates of this structure."""
-        found = definitions(nests)
+        called = roots_in_calls(nests)
+        found = {name: d for name, d in definitions(nests).items() if root_of(nests, name) in called}
         accesses = {
             name: [
                 *(

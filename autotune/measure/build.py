@@ -10,6 +10,7 @@ import tvm  # noqa: F401  (imported here, so that no candidate's time includes i
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.runtime.build import Lowered, compile_candidates, compile_lowered, lower_schedule
 from loopwright.sched.runtime.target import Target
+from loopwright.sched.runtime.weights import Candidate
 from loopwright.sched.scheduling.schedule import Schedule
 
 
@@ -25,4 +26,8 @@ def compile_screened(several: Sequence[Lowered]) -> list[Any]:
 
 def compile_finalist(lowered: Lowered) -> Any:
     """The same, compiled as it will be deployed."""
-    return compile_lowered(lowered, checks=False).function
+    kernel = compile_lowered(lowered, checks=False)
+    if kernel.prepacking is None:
+        return kernel.function
+    names = tuple(p.name for p in kernel.signature.inputs)
+    return Candidate(kernel.function, kernel.pack, kernel.prepacking, names)

@@ -12,18 +12,24 @@ from loopwright.autotune.measure import build
 from loopwright.autotune.measure.runner import Function, Setting
 from loopwright.autotune.measure.timing import Flush, Stopwatch
 from loopwright.sched.dtypes import stored
+from loopwright.sched.runtime.weights import Candidate
 
 if TYPE_CHECKING:
     from loopwright.sched.runtime.build import Lowered
+
+
+# Bytes of packed weights beyond which those of other layouts are packed again where they are needed.
+MOST_PACKED = 1 << 28
 
 
 class HostRunner:
     """A :class:`~loopwright.autotune.measure.runner.Runner` for CPUs. Each worker has a core of its own: nobody need wait."""
 
     def __init__(self, setting: Setting) -> None:
-        arrays = (*setting.inputs, *(guarded.array for guarded in setting.outputs))
-        # NumPy shares narrow floats only as their bits.
-        self._arguments = [array.view(stored(array.dtype.name)) for array in arrays]
+        self._inputs = list(map(as_bits, setting.inputs))
+        self._outputs = [as_bits(guarded.array) for guarded in setting.outputs]
+        # What weights were packed to, by the layout: many candidates have the same.
+        self._packed: dict[str, tuple[Any, ...]] = {}
         self._flush = flusher(setting.target.l3) if setting.cold else None
 
     def building(self) -> AbstractContextManager[None]:
@@ -45,11 +51,34 @@ class HostRunner:
 
     def run(self, function: Function) -> Any:
         """Call it."""
-        return function(*self._arguments)
+        called, arguments = self.bound(function)
+        return called(*arguments)
+
+    def bound(self, function: Function) -> tuple[Function, Sequence[Any]]:
+        """What is called for a candidate, and with which arguments: its weights are packed already."""
+        if not isinstance(function, Candidate):
+            return function, [*self._inputs, *self._outputs]
+        packed = self._packed.get(function.prepacking.layout)
+        if packed is None:
+            if sum(array.nbytes for arrays in self._packed.values() for array in arrays) > MOST_PACKED:
+                self._packed.clear()
+            packed = self._packed[function.prepacking.layout] = function.packed(self._inputs)
+        return function.function, [*function.arguments(self._inputs, packed), *self._outputs]
 
     def stopwatch(self, sample_seconds: float) -> Stopwatch:
         """By the clock of the process, around calls in a row."""
-        return Stopwatch(self._arguments, self._flush, sample_seconds)
+        return _HostStopwatch(self, self._flush, sample_seconds)
+
+
+class _HostStopwatch(Stopwatch):
+    def __init__(self, runner: HostRunner, flush: Flush | None, sample_seconds: float) -> None:
+        super().__init__((), flush, sample_seconds)
+        self.bound = runner.bound  # type: ignore[method-assign]
+
+
+def as_bits(array: Any) -> Any:
+    """An array as functions take it that check nothing: NumPy shares narrow floats only as their bits."""
+    return array.view(stored(array.dtype.name))
 
 
 def flusher(cache: int) -> Flush:

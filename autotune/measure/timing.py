@@ -100,11 +100,15 @@ class Stopwatch:
             return 1
         return max(1, min(10_000, int(self._sample_seconds / max(seconds, 1e-9) + 0.5)))
 
+    def bound(self, function: Call) -> tuple[Call, Sequence[Any]]:
+        """What is called to time a function, and with which arguments."""
+        return function, self._args
+
     def sample(self, function: Call, number: int) -> float:
         """Seconds a call, over ``number`` calls in a row."""
         if self._flush is not None:
             self._flush()
-        clock, args = self.clock, self._args
+        clock, (function, args) = self.clock, self.bound(function)
         if number == 1:
             start = clock()
             function(*args)

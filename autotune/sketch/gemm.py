@@ -19,7 +19,7 @@ from loopwright.sched.recipes.gemm import GemmPlan, Packing, Sharing, gemm
 from loopwright.sched.recipes.gemm_plan import gemm_plan
 from loopwright.sched.recipes.graph import feeding
 from loopwright.sched.recipes.products import Products, products_of
-from loopwright.sched.recipes.roles import Roles, packable
+from loopwright.sched.recipes.roles import Roles, packable, packed_ahead
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.knobs import Knob
 from loopwright.sched.scheduling.schedule import Schedule
@@ -86,6 +86,8 @@ def _packings(roles: Roles, products: Products | None) -> tuple[Packing, ...]:
     if not can:
         return ("none",)
     needed: tuple[Packing, ...] = () if roles.pack or products else ("none",)
+    if packed_ahead(roles):
+        return (*needed, "root")
     # Blocks that differ only in what they read besides would pack the same again and again.
     return (*needed, "root") if roles.shared is not None else (*needed, "block", "root")
 

@@ -19,6 +19,7 @@ from loopwright.sched.recipes.crosswise import crossed
 from loopwright.sched.recipes.default import default_schedule, schedule_stage
 from loopwright.sched.recipes.graph import dominant, finish_inside, followers, inline_all
 from loopwright.sched.recipes.groups import groups
+from loopwright.sched.recipes.packing import pack_ahead
 from loopwright.sched.recipes.reductions import in_two_passes
 from loopwright.sched.recipes.refine import refined
 from loopwright.sched.recipes.roles import Roles, roles_of
@@ -71,7 +72,8 @@ def sketches(work: Workload, target: Target) -> tuple[Sketch, ...]:
     found = []
     for sketch in made:
         schedule = schedule_chains(sketch.schedule, [other for other in chains if other is not chain], target)
-        found.append(Sketch(sketch.name, _rest(schedule, done, target), sketch.rules, sketch.seeds))
+        schedule = pack_ahead(_rest(schedule, done, target))
+        found.append(Sketch(sketch.name, schedule, sketch.rules, sketch.seeds))
     return (Sketch(DEFAULT, default_schedule(work, target), seeds=({},)), *found)
 
 

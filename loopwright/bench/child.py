@@ -23,6 +23,7 @@ from loopwright.sched.errors import LoopwrightError
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.reference.inputs import random_inputs
 from loopwright.sched.reference.numbers import plain
+from loopwright.sched.runtime.weights import packed_once
 
 LEAST_CALLS = 3
 LEAST_WARM_UP = 0.005
@@ -94,8 +95,9 @@ class Contenders:
 
 
 def _kernel_call(kernel: Any, arrays: list[np.ndarray]) -> Call:
-    first = kernel(*arrays)
-    return lambda: kernel(*arrays, out=first)
+    given = packed_once(kernel, arrays)
+    first = kernel(*given)
+    return lambda: kernel(*given, out=first)
 
 
 def _numpy_call(function: Callable[..., Any], arrays: list[np.ndarray], work: Workload) -> Call:

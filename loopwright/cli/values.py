@@ -16,7 +16,7 @@ _KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false"}
 
 
 def parse_arguments(operator: Operator, words: Sequence[str]) -> dict[str, Any]:
-    """Read ``NAME=VALUE`` words as the operator's annotations say.
+    """Read ``NAME=VALUE`` words as the operator's annotations say; every operator takes ``weights``.
 
     Raises:
         DefinitionError: an argument is unknown, missing, given twice or ill-typed.
@@ -31,7 +31,7 @@ def parse_arguments(operator: Operator, words: Sequence[str]) -> dict[str, Any]:
             raise DefinitionError(f"{word!r} is no argument: write NAME=VALUE; {usage}")
         if name in values:
             raise DefinitionError(f"{operator.name}: {name} is given twice")
-        if name not in parameters and not takes_any:
+        if name not in parameters and not takes_any and name != "weights":
             near = difflib.get_close_matches(name, parameters, n=1, cutoff=0.5)
             hint = f" (did you mean {near[0]}?)" if near else ""
             raise DefinitionError(f"{operator.name} has no argument {name!r}{hint}; {usage}")

@@ -54,7 +54,12 @@ def input(
     if not isinstance(weight, bool):
         raise DefinitionError(f"{what}: weight={weight!r} is neither True nor False")
     own, dims = _own_name(name, "input"), check_shape(shape, what)
-    tensor = Input(own, dims, dtypes.check_dtype(dtype, what), weight or own in named_weights.get())
+    weight = weight or own in named_weights.get()
+    if weight and builtins.any(isinstance(size, Expr) for size in dims):
+        raise DefinitionError(
+            f"{what}: a weight is packed before any call says how long its dimensions are; its sizes are numbers"
+        )
+    tensor = Input(own, dims, dtypes.check_dtype(dtype, what), weight)
     scope = declared_inputs.get()
     if scope is not None:
         if builtins.any(other.name == name for other in scope):

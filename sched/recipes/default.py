@@ -14,6 +14,7 @@ from loopwright.sched.recipes.facts import WORTH_SHARING, native_lanes, overflow
 from loopwright.sched.recipes.gemm import gemm
 from loopwright.sched.recipes.gemm_plan import gemm_plan, tile_roles
 from loopwright.sched.recipes.graph import finish_inside, followers, inline_all, tiles_first
+from loopwright.sched.recipes.packing import pack_ahead
 from loopwright.sched.recipes.products import products_of
 from loopwright.sched.recipes.reductions import in_two_passes, reduce_stage
 from loopwright.sched.recipes.refine import refined
@@ -63,7 +64,7 @@ def default_schedule(work: Workload, target: Target, run: int = 1) -> Schedule:
             if inside is not schedule:
                 schedule = inside
                 finished.add(follower)
-    return schedule
+    return pack_ahead(schedule)
 
 
 def schedule_stage(schedule: Schedule, name: str, target: Target, run: int = 1) -> Schedule:

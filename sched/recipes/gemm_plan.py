@@ -9,7 +9,7 @@ from loopwright.sched.language.extents import known
 from loopwright.sched.recipes.facts import native_lanes, points
 from loopwright.sched.recipes.gemm import GemmPlan, Packing, Sharing
 from loopwright.sched.recipes.products import Products
-from loopwright.sched.recipes.roles import Roles
+from loopwright.sched.recipes.roles import Roles, packed_ahead
 from loopwright.sched.recipes.turned import turned
 from loopwright.sched.runtime.target import Target
 
@@ -93,6 +93,8 @@ def gemm_plan(roles: Roles, target: Target, products: Products | None = None) ->
 def packing_of(roles: Roles, rows: int, column_tiles: int, always: bool = False) -> Packing:
     """Pack what must be, and what many rows read; once for all where blocks outside the tile would do the same again."""
     assert roles.rows is not None
+    if packed_ahead(roles):
+        return "root"
     again = any(not o.uses(axis) for axis in roles.outer for o in roles.streams)
     reads = known(roles.rows.extent) * (known(roles.shared.extent) if roles.shared is not None else 1)
     if not (always or roles.pack) and (column_tiles == 1 or reads < 4 * rows):

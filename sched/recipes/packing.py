@@ -11,6 +11,8 @@ from loopwright.sched.recipes.graph import feeding
 from loopwright.sched.recipes.names import Names, free_name
 from loopwright.sched.recipes.products import Products
 from loopwright.sched.recipes.roles import Operand, Roles
+from loopwright.sched.scheduling.checks_prepacked import why_not
+from loopwright.sched.scheduling.prepacked import roots_in_calls
 from loopwright.sched.scheduling.schedule import Schedule
 
 Number = Any  # an int, a knob, or arithmetic on knobs
@@ -102,6 +104,16 @@ def copy_for(
     spans = operand.spans or (1,) * len(operand.dims)
     number = sum(spans[: operand.dims.index({products.axis: 1})])
     return s.pad(name, s.nests.stages[name].stage.axes[number].name, products.terms)
+
+
+def pack_ahead(schedule: Schedule) -> Schedule:
+    """Compute before any call what stands at root and depends on weights alone."""
+    s = schedule
+    if any(tensor.weight for tensor in s.work.inputs):
+        for name, nest in reversed(s.nests.stages.items()):
+            if name in roots_in_calls(s.nests) and why_not(s.nests, nest) is None and not s.nests.cases:
+                s = s.prepack(name)
+    return s
 
 
 def _loops(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Axis, Expr, Load, loads, walk
 from loopwright.sched.language.extents import known, known_shape
-from loopwright.sched.language.stage import Stage
+from loopwright.sched.language.stage import Input, Stage, Tensor
+from loopwright.sched.language.workload import producers
 from loopwright.sched.lowering.affine import linear
 from loopwright.sched.lowering.prepare import Definition, definitions
 from loopwright.sched.scheduling.nest import Nests
@@ -29,6 +31,7 @@ class Operand:
         bool, ...
     ]  # for each dimension, whether its index is an axis, the two halves of one, or a constant
     spans: tuple[int, ...] = ()  # how many dimensions of the tensor are one here, for each
+    weight: bool = False  # whether it depends on weights alone, and so may be packed before any call
 
     @property
     def plain(self) -> bool:
@@ -218,6 +221,12 @@ def packable(operand: Operand, vector: Axis | None) -> bool:
     )
 
 
+def packed_ahead(roles: Roles) -> bool:
+    """Whether all that would be packed is weights: packing them costs calls nothing."""
+    streams = [o for o in roles.streams if packable(o, roles.vector)]
+    return bool(streams) and all(o.weight for o in streams)
+
+
 def _operand(load: Load) -> Operand:
     """What a read moves along which axis."""
     dims: list[dict[Axis, int]] = []
@@ -234,7 +243,17 @@ def _operand(load: Load) -> Operand:
                 dim[term] = step
         whole.append(affine and (not dim or (form.const == 0 and _one_axis(dim))))
         dims.append(dim)
-    return Operand(load.tensor.name, known_shape(load.tensor.shape), tuple(dims), tuple(whole))
+    shape, weight = known_shape(load.tensor.shape), of_weights(load.tensor)
+    return Operand(load.tensor.name, shape, tuple(dims), tuple(whole), weight=weight)
+
+
+@lru_cache(maxsize=4096)
+def of_weights(tensor: Tensor) -> bool:
+    """Whether a tensor depends on weights, and on no other input."""
+    if isinstance(tensor, Stage):
+        read = producers(tensor)
+        return bool(read) and all(map(of_weights, read))
+    return isinstance(tensor, Input) and tensor.weight
 
 
 def _one_axis(dim: dict[Axis, int]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from loopwright.sched.runtime.signature import INPUT, OUTPUT, WEIGHT, Param, Sig
 from loopwright.sched.runtime.symbols import check_symbols
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.runtime.trust import check_implementations, check_target
-from loopwright.sched.runtime.weights import Prepacking
+from loopwright.sched.runtime.weights import Candidate, Prepacking
 from loopwright.sched.scheduling.prepacked import prepacked
 
 if TYPE_CHECKING:
@@ -202,10 +202,33 @@ def compile_lowered(
 def compile_candidates(several: Sequence[Lowered]) -> list[Any]:
     """The compiled functions of schedules of one target that are to be compared; see :func:`compile_quickly`.
 
+    Of a schedule that prepacks, a :class:`~loopwright.sched.runtime.weights.Candidate`.
+
     Raises:
         BuildError: TVM or LLVM refused one of them, or a C function is missing.
     """
-    return compile_quickly([(low.func, _checked(low)) for low in several], several[0].target)
+    parts: list[tuple[Any, Signature]] = []
+    packing: list[tuple[Prepacking, Signature] | None] = []
+    for low in several:
+        signature = _checked(low)
+        ahead = _ahead(low, signature)
+        packing.append(ahead and (ahead[1], signature))
+        parts += (
+            [(low.func, signature)]
+            if ahead is None
+            else [(low.func, ahead[1].entry), (ahead[0], ahead[1].pack)]
+        )
+    functions = iter(compile_quickly(parts, several[0].target))
+    return [_candidate(functions, how) for how in packing]
+
+
+def _candidate(functions: Iterator[Any], packing: tuple[Prepacking, Signature] | None) -> Any:
+    """The next candidate of some compiled functions."""
+    function = next(functions)
+    if packing is None:
+        return function
+    prepacking, signature = packing
+    return Candidate(function, next(functions), prepacking, tuple(p.name for p in signature.inputs))
 
 
 def _checked(lowered: Lowered, work: Workload | None = None) -> Signature:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from loopwright.sched.errors import ArgumentError, ArgumentTypeError, LoadError
 from loopwright.sched.runtime import arguments
 from loopwright.sched.runtime.arguments import Array
 from loopwright.sched.runtime.signature import INPUT, WEIGHT, Param, Signature
+
+if TYPE_CHECKING:
+    from loopwright.sched.runtime.kernel import Kernel
 
 # Packed arrays start at multiples of so many bytes: a line of the cache, and the widest vector.
 ALIGNMENT = 64
@@ -38,6 +41,12 @@ class Prepacking:
         taken = [(p.name, p.shape, p.dtype) for p in (*entry.inputs, *pack.inputs) if p.role == WEIGHT]
         return cls(entry, pack, sha256(repr((taken, code)).encode()).hexdigest()[:32])
 
+    def arrays(self, inputs: Mapping[str, Array]) -> tuple[list[Array], tuple[Array, ...]]:
+        """What the function that packs takes: the weights, and new arrays to fill."""
+        return [inputs[p.name] for p in self.pack.inputs], tuple(
+            _empty(p.extents, p.numpy) for p in self.pack.outputs
+        )
+
     def to_json(self) -> dict[str, Any]:
         """A plain value that :meth:`from_json` turns back into an equal one."""
         return {"entry": self.entry.to_json(), "pack": self.pack.to_json(), "layout": self.layout}
@@ -54,6 +63,33 @@ class Prepacking:
             return cls(entry, pack, str(value["layout"]))
         except (KeyError, TypeError) as error:
             raise LoadError(f"not how a kernel has its weights packed: {error!r}") from None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A compiled function that finds its weights packed, and the one that packs them; neither checks its arguments.
+
+    Attributes:
+        function, pack: take arrays as ``prepacking`` says, outputs last.
+        names: of the workload's inputs, in order.
+    """
+
+    function: Callable[..., Any]
+    pack: Callable[..., Any]
+    prepacking: Prepacking
+    names: tuple[str, ...]
+
+    def packed(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        """The packed arrays that the function takes."""
+        weights, made = self.prepacking.arrays(dict(zip(self.names, inputs, strict=True)))
+        self.pack(*weights, *made)
+        return made
+
+    def arguments(self, inputs: Sequence[Array], packed: Sequence[Array]) -> list[Array]:
+        """What the function takes before its outputs."""
+        known = dict(zip(self.names, inputs, strict=True))
+        kept = self.prepacking.entry.inputs[: -len(packed)]
+        return [*(known[p.name] for p in kept), *packed]
 
 
 class Packed:
@@ -139,19 +175,16 @@ class Weights:
             ArgumentTypeError, ArgumentError: an array is not as declared.
         """
         views = arguments.views(self.taken, arrays)
-        if not self.taken.sizes:  # else the call finds out whether the shapes fit the other arrays'
-            arguments.lend(self.taken, views)
+        arguments.lend(self.taken, views)
         copies = tuple(_copy(views[nth]) for nth in self._kept)
         return (*copies, *self._packed(views))
 
     def _packed(self, views: Sequence[Array]) -> tuple[Array, ...]:
         if self.prepacking is None:
             return ()
-        pack = self.prepacking.pack
-        by_name = dict(zip((p.name for p in self.params), views, strict=True))
-        made = tuple(_empty(p.extents, p.numpy) for p in pack.outputs)
+        weights, made = self.prepacking.arrays(dict(zip((p.name for p in self.params), views, strict=True)))
         assert self._pack is not None
-        self._pack(*(by_name[p.name] for p in pack.inputs), out=made if len(made) > 1 else made[0])
+        self._pack(*weights, out=made if len(made) > 1 else made[0])
         return made
 
     def call(self, given: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
@@ -196,6 +229,14 @@ class Weights:
                 f"{self.signature.name}: argument {self.params[0].name} is {packed!r}, packed for another kernel: this one "
                 "reads weights in another layout; pack them with its own prepack"
             )
+
+
+def packed_once(kernel: Kernel, inputs: Sequence[Any]) -> list[Any]:
+    """The inputs of a call with the weights among them packed: what is timed where weights stay the same."""
+    pairs = list(zip(kernel.signature.inputs, inputs, strict=True))
+    weights = kernel.signature.weights
+    packed = kernel.prepack(*(array for p, array in pairs if p.role == WEIGHT)) if weights else None
+    return [packed if p.role == WEIGHT else array for p, array in pairs if p not in weights[1:]]
 
 
 def _empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

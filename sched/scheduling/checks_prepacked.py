@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loopwright.sched.errors import ScheduleError
+from loopwright.sched.language.expr import Expr
 from loopwright.sched.scheduling.address import shown
 from loopwright.sched.scheduling.nest import Nests, StageNest
 from loopwright.sched.scheduling.prepacked import depends_on, prepacked
@@ -11,7 +12,7 @@ from loopwright.sched.scheduling.prepacked import depends_on, prepacked
 def check_prepacked(where: str, nests: Nests) -> None:
     """What is computed before any call can be, and is there whole for every call: asked again whenever something changes."""
     for name in prepacked(nests):
-        why = _why_not(nests, nests.stages[name])
+        why = why_not(nests, nests.stages[name])
         if why is not None:
             raise ScheduleError(f"{where}: {name} cannot be computed before any call: {why}")
     versions = [nests, *(case.nests for case in nests.cases)]
@@ -21,8 +22,8 @@ def check_prepacked(where: str, nests: Nests) -> None:
         )
 
 
-def _why_not(nests: Nests, nest: StageNest) -> str | None:
-    """Why a stage cannot be prepacked."""
+def why_not(nests: Nests, nest: StageNest) -> str | None:
+    """Why a stage cannot be prepacked; None if it can."""
     inputs = {t.name: t for t in nests.inputs}
     needed = depends_on(nests, nest.name)
     others = [t.name for t in inputs.values() if t.name in needed and not t.weight]
@@ -48,11 +49,11 @@ def _why_not(nests: Nests, nest: StageNest) -> str | None:
         return f"{followed[0]} follows it inside its loops, and would be computed with it"
     if nest.scope != "global":
         return f"it is kept in {nest.scope} memory, which does not outlive a call"
-    shapes = (
-        nests.stages[n].stage.shape if n in nests.stages else inputs[n].shape for n in (nest.name, *needed)
-    )
-    if any(not isinstance(extent, int) for shape in shapes for extent in shape):
-        return "its size, or that of what it depends on, is not known before a call"
-    if any(n in nests.stages and nests.stages[n].stage.routine for n in (nest.name, *needed)):
+    if not any(t.weight for t in inputs.values()):
+        return "no input is a weight"
+    stages = [nests.stages[n].stage for n in (nest.name, *needed) if n in nests.stages]
+    if any(isinstance(axis.extent, Expr) for stage in stages for axis in stage.all_axes):
+        return "how long its loops are, or those of what it depends on, is not known before a call"
+    if any(stage.routine for stage in stages):
         return "a C function computes it, or what it depends on"
     return None

@@ -100,6 +100,23 @@ def test_names_and_the_order_of_inputs_do_not_count() -> None:
     assert lw.operator(lambda: lw.einsum("O[a,b] += X[a,c] * Y[c,b]", a=4, b=6, c=5))().key == key
 
 
+def test_a_schedule_of_an_equal_workload_keeps_the_arguments_apart() -> None:
+    def difference(swap: bool) -> Workload:
+        def define() -> Any:
+            first, second = (lw.input(name, (4,)) for name in ("xy", "yx")[swap])
+            x, y = (second, first) if swap else (first, second)
+            return lw.compute("z", (4,), lambda i: x[i] - y[i])
+
+        return work_of(define)
+
+    ours, theirs = difference(False), difference(True)
+    assert ours.key == theirs.key
+    kernel = lw.build(theirs, schedule=ours.schedule(), cache=False)
+    five, two = np.full(4, 5, "float32"), np.full(4, 2, "float32")
+    np.testing.assert_array_equal(kernel(two, five), theirs.reference(two, five))
+    np.testing.assert_array_equal(kernel(x=five, y=two), five - two)
+
+
 def test_the_formula_counts() -> None:
     variants = [
         product(),
