@@ -20,6 +20,7 @@ from loopwright.cli.options import (
 
 if TYPE_CHECKING:
     from loopwright.autotune.front import Named
+    from loopwright.sched.runtime.target import Target
 
 
 @click.command(short_help="Build a library for Python or C.")
@@ -62,6 +63,7 @@ def build(
       loopwright build ops.matmul M=512 N=512 K=512 --log tuned.jsonl -o matmul.so
       loopwright build ops.matmul M=512 N=512 K=512 --log tuned.jsonl -o matmul.a
       loopwright build --workloads bert-base --log bert.jsonl -o bert.so
+      loopwright build ops.matmul M=512 N=512 K=512 --target rpi5 -o matmul.a
     """
     import loopwright as lw
     from loopwright.cli.pick import pick_items
@@ -78,10 +80,19 @@ def build(
         kernels = [lw.build(item.work, target=target, log=log, objective=objective) for item in items]
     if for_c:
         kernels[0].export_c(out, name=name, threads=not no_threads)
-        how = f"declared in {out.with_suffix('.h')}"
+        how = f"declared in {out.with_suffix('.h')}{_sources(kernels[0].target)}"
     else:
         (kernels[0] if workloads is None else lw.Bundle(kernels)).export(out)
         how = f"load it with loopwright.load({str(out)!r})"
     for item, kernel in zip(items, kernels, strict=True):
         click.echo(f"built {item.work} from: {kernel.provenance}")
     click.echo(f"wrote {out}; {how}")
+
+
+def _sources(target: Target) -> str:
+    """What else was written, where no compiler for the target is installed."""
+    from loopwright.sched.runtime.c_library import lacks_compiler
+
+    if not lacks_compiler(target):
+        return ""
+    return f"; no C compiler for {target.triple} was found: compile the .c files beside it along with the program"

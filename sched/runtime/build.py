@@ -20,6 +20,7 @@ from loopwright.sched.runtime.limits import limits_of, shape_of
 from loopwright.sched.runtime.signature import INPUT, OUTPUT, WEIGHT, Param, Signature
 from loopwright.sched.runtime.symbols import check_symbols
 from loopwright.sched.runtime.target import Target
+from loopwright.sched.runtime.triples import host_triple
 from loopwright.sched.runtime.trust import check_implementations, check_target
 from loopwright.sched.runtime.weights import Candidate, Prepacking
 from loopwright.sched.scheduling.prepacked import prepacked
@@ -234,7 +235,8 @@ def _candidate(functions: Iterator[Any], packing: tuple[Prepacking, Signature] |
 def _checked(lowered: Lowered, work: Workload | None = None) -> Signature:
     """The signature of what is to be compiled, after a look whether what it calls is there."""
     schedule = lowered.schedule
-    check_symbols(schedule.work)
+    if lowered.target.triple == host_triple():  # elsewhere they are found where the program is linked
+        check_symbols(schedule.work)
     for nests in schedule.nests.versions():
         check_implementations(nests)
     return signature_of(work or schedule.work, lowered.program)

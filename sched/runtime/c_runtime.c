@@ -3,6 +3,9 @@
    it from the first. With LOOPWRIGHT_SERIAL parallel loops run in the thread that calls. */
 
 #define _GNU_SOURCE
+#ifndef __linux__
+#define LOOPWRIGHT_SERIAL /* the pool sleeps by a system call of Linux */
+#endif
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -151,6 +154,26 @@ static int has(const char *name)
     return 0;
 }
 
+#elif defined(__APPLE__)
+
+#include <sys/sysctl.h>
+
+static const struct { const char *name, *question; } known_features[] = {
+    { "dotprod", "hw.optional.arm.FEAT_DotProd" }, { "fullfp16", "hw.optional.arm.FEAT_FP16" },
+    { "bf16", "hw.optional.arm.FEAT_BF16" },       { "i8mm", "hw.optional.arm.FEAT_I8MM" },
+};
+
+static int has(const char *name)
+{
+    for (size_t i = 0; i < sizeof known_features / sizeof *known_features; ++i) {
+        int answer = 0;
+        size_t size = sizeof answer;
+        if (!strcmp(name, known_features[i].name))
+            return sysctlbyname(known_features[i].question, &answer, &size, NULL, 0) == 0 && answer;
+    }
+    return !strcmp(name, "neon");
+}
+
 #elif defined(__aarch64__)
 
 #include <sys/auxv.h>
@@ -165,6 +188,34 @@ static int has(const char *name)
     for (size_t i = 0; i < sizeof known_features / sizeof *known_features; ++i)
         if (!strcmp(name, known_features[i].name)) return getauxval(known_features[i].word) >> known_features[i].bit & 1;
     return 0;
+}
+
+#elif defined(__riscv)
+
+#include <stdio.h>
+#include <sys/auxv.h>
+
+/* The first line of /proc/cpuinfo that names extensions: isa : rv64imafdcv_zba_zbb */
+static int in_cpuinfo(const char *name)
+{
+    char line[1024], *word, *rest = NULL;
+    int found = 0;
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && !rest && fgets(line, sizeof line, file))
+        if (!strncmp(line, "isa", 3)) strtok_r(line, "_\n", &rest);
+    while (rest && !found && (word = strtok_r(NULL, "_\n", &rest))) found = !strcmp(word, name);
+    if (file) fclose(file);
+    return found;
+}
+
+static int has(const char *name)
+{
+    unsigned long letters = getauxval(AT_HWCAP), bytes;
+    if (!name[1]) return letters >> (name[0] - 'a') & 1;
+    if (strcmp(name, "zvl256b")) return in_cpuinfo(name);
+    if (!has("v")) return 0;
+    __asm__ volatile(".insn i 0x73, 2, %0, x0, -990" : "=r"(bytes)); /* csrr bytes, vlenb */
+    return bytes >= 32;
 }
 
 #else

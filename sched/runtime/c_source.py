@@ -129,18 +129,18 @@ def c_type(dtype: str) -> str:
     return C_TYPES.get(dtype, BITS)
 
 
-def header(functions: Sequence[CFunction], library: str, guard: str, version: str) -> str:
+def header(functions: Sequence[CFunction], what: str, guard: str, version: str) -> str:
     """The header of a static library.
 
     Args:
         functions: what the library holds.
-        library: the library's file name.
+        what: what a program does with it, such as ``link with matmul.a``.
         guard: the macro against reading the header twice.
         version: Loopwright's.
     """
     declared = "\n".join(f"{_comment(function)}{function.prototype};\n" for function in functions)
     return (
-        f"{SIGN} {version}; link with {library}. Arrays are dense, rows first, start at a multiple of\n"
+        f"{SIGN} {version}; {what}. Arrays are dense, rows first, start at a multiple of\n"
         "   their elements' size, and an output overlaps no other array. Kernels may be called from several threads. */\n"
         f"#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>\n\n"
         '#ifdef __cplusplus\nextern "C" {\n#endif\n\n'

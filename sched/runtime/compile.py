@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from loopwright.sched import dtypes
-from loopwright.sched.errors import BuildError
+from loopwright.sched.errors import BuildError, TargetError
 from loopwright.sched.runtime.c_entry import c_entry
 from loopwright.sched.runtime.entry import packed_entry
 from loopwright.sched.runtime.pool_ir import POOL_IR
 from loopwright.sched.runtime.signature import DLPACK_CODES, Signature
 from loopwright.sched.runtime.target import Target
+from loopwright.sched.runtime.triples import RISCV, calling_convention, generic_cpu
 
 ENTRY = "main"
 # What the code of a parallel loop calls.
@@ -36,12 +39,13 @@ def compile_module(
 
     Raises:
         BuildError: TVM or LLVM refused.
-        TargetError: LLVM does not know the CPU.
+        TargetError: LLVM does not know the CPU, or it lacks what a dtype needs.
     """
     import tvm
 
     for func, signature in parts:
         _check_params(func, signature)
+        _check_halves(func, signature, target)
     tvm_target = target.to_tvm(quick)
     plain, entries = [], {}
     try:
@@ -78,8 +82,8 @@ def compile_for_c(func: Any, signature: Signature, target: Target, symbol: str) 
         raise BuildError(f"{signature.name} could not be compiled: {_first_line(error)}") from error
 
 
-def pool_module(module: Any) -> Any:
-    """The pool of workers, compiled for the machine that another module is for."""
+def pool_module(module: Any, triple: str) -> Any:
+    """The pool of workers, compiled for any machine of the kind that another module is for."""
     import tvm
 
     lines = str(module.inspect_source("ll")).splitlines()
@@ -87,8 +91,18 @@ def pool_module(module: Any) -> Any:
     load = tvm.get_global_func("ffi.Module.load_from_file.ll")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pool.ll"
-        path.write_text(head + POOL_IR)
+        path.write_text(head + POOL_IR + _linked_as(triple))
         return load(str(path), "ll")
+
+
+def _linked_as(triple: str) -> str:
+    """How TVM is told, in the module itself, what it cannot see from the triple."""
+    options = calling_convention(triple)
+    if not options:
+        return ""
+    text = json.dumps({"kind": "llvm", "mtriple": triple, "mcpu": generic_cpu(triple), **options})
+    quoted = text.replace('"', "\\22")
+    return f'!llvm.module.flags = !{{!0}}\n!0 = !{{i32 2, !"tvm_target", !"{quoted}"}}\n'
 
 
 def _check_params(func: Any, signature: Signature) -> None:
@@ -112,6 +126,17 @@ def _check_params(func: Any, signature: Signature) -> None:
             raise BuildError(
                 f"{signature.name}: buffer {param.name} assumes more than its elements' alignment"
             )
+
+
+def _check_halves(func: Any, signature: Signature, target: Target) -> None:
+    """Refuse float16 where no instruction converts it: TVM's function for that takes its argument elsewhere than RISC-V's do."""
+    needed = {"zfh", *(("zvfh",) if "v" in target.features else ())} if target.triple == RISCV else set()
+    missing = sorted(needed - set(target.features))
+    if missing and re.search(r'[".]float16', str(func)):
+        raise TargetError(
+            f"{signature.name}: float16 needs {', '.join(missing)}, which {target.kind} {target.mcpu} does not have; "
+            "bfloat16 does without"
+        )
 
 
 def _passes(target: Any) -> Any:

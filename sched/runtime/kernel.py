@@ -273,7 +273,7 @@ class Kernel:
         The file appears whole or not at all.
 
         Raises:
-            ExportError: no C compiler to link with, or the path cannot be written.
+            ExportError: no C compiler for the target to link with, or the path cannot be written.
         """
         from loopwright.sched.runtime.library import export
 
@@ -284,7 +284,8 @@ class Kernel:
 
         ``matmul.a`` comes with ``matmul.h`` beside it, which declares the kernel as a plain C function: first the symbolic
         sizes, then the inputs, then the outputs. It returns 0 (``LOOPWRIGHT_DONE``), or says why it refused. The library
-        needs nothing but the C library, ``-lm`` included. See docs/deploy.md.
+        needs nothing but the C library, ``-lm`` included. For another kind of machine it needs a C compiler for that; without one
+        its parts in C are written beside it, to be compiled along with the program. See docs/deploy.md.
 
         Args:
             path: the library to write, NAME.a.
@@ -381,7 +382,7 @@ def _loaded(module: Any, parts: Sequence[tuple[Any, Signature]], target: Target)
     if missing:
         return [_refuse(signature, missing) for _, signature in parts]
     if not threads.has_pool() and launches(module):
-        threads.install(pool_module(module).get_function(POOL))
+        threads.install(pool_module(module, target.triple).get_function(POOL))
     with threads.launching():
         return [module.get_function(entry_name(nth)) for nth in range(len(parts))]
 

@@ -16,6 +16,7 @@ from loopwright.sched.runtime import threads
 from loopwright.sched.runtime.ffi import foreign_functions, runtime_library
 from loopwright.sched.runtime.manifest import DISPATCH, KERNEL, Entry, Manifest, signed
 from loopwright.sched.runtime.target import host_facts
+from loopwright.sched.runtime.triples import MACOS
 
 if TYPE_CHECKING:
     from loopwright.sched.runtime.kernel import Kernel
@@ -153,7 +154,8 @@ def _linked(kernels: Sequence[Kernel], form: str, folder: Path) -> Path:
 
     for kernel in kernels:
         check_exportable(kernel)
-    compiler = tool("CC")
+    triple = _one_triple(kernels)
+    compiler = tool("CC", triple)
     symbols = [ENTRY] if len(kernels) == 1 else [f"{ENTRY}_{i}" for i in range(len(kernels))]
     entries = tuple(Entry.of(kernel, symbol) for kernel, symbol in zip(kernels, symbols, strict=True))
     parts = [_object(kernel, entry, folder) for kernel, entry in zip(kernels, entries, strict=True)]
@@ -161,7 +163,7 @@ def _linked(kernels: Sequence[Kernel], form: str, folder: Path) -> Path:
         from loopwright.sched.runtime.compile import pool_module
 
         parts.append(folder / "pool.o")
-        pool_module(kernels[0].module).write_to_file(str(parts[-1]), "o")
+        pool_module(kernels[0].module, triple).write_to_file(str(parts[-1]), "o")
     text, made = folder / "manifest.c", folder / "library.so"
     text.write_text(Manifest(form, entries, versions()).c_source())
     options = ["-shared", "-fPIC", "-O1", "-o", str(made)]
@@ -169,6 +171,25 @@ def _linked(kernels: Sequence[Kernel], form: str, folder: Path) -> Path:
     run([compiler, *options, *map(str, [*parts, text]), *foreign, "-lm", "-lpthread"], made)
     made.write_bytes(signed(made.read_bytes()))
     return made
+
+
+def _one_triple(kernels: Sequence[Kernel]) -> str:
+    """The kind of machine that all kernels are for.
+
+    Raises:
+        ExportError: they are for several, or for one whose libraries are no ELF files.
+    """
+    kinds = dict.fromkeys(kernel.target.triple for kernel in kernels)
+    if len(kinds) > 1:
+        raise ExportError(
+            f"a library holds kernels for one kind of machine, and these are for {', '.join(kinds)}"
+        )
+    (triple,) = kinds
+    if triple == MACOS:
+        raise ExportError(
+            "libraries for Python are ELF files, which macOS does not load; export_c makes a static one"
+        )
+    return triple
 
 
 def check_exportable(kernel: Kernel) -> None:
@@ -200,7 +221,7 @@ def _object(kernel: Kernel, entry: Entry, folder: Path) -> Path:
     names = {entry_name(0): entry.symbol, entry_name(1): entry.pack_symbol}
     renamed = [f"--redefine-sym={PREFIX}{old}={PREFIX}{new}" for old, new in names.items() if old != new]
     if entry.symbol != ENTRY or entry.prepacking is not None:
-        run([tool("OBJCOPY"), *renamed, str(made)], made)
+        run([tool("OBJCOPY", kernel.target.triple), *renamed, str(made)], made)
     return made
 
 

@@ -212,12 +212,14 @@ def _tvm_target(target: Target, quick: bool) -> Any:
     implied = set(_features_of(target.mcpu, target.triple))
     switched = [f"+{f}" for f in target.features if f not in implied]
     switched += [f"-{f}" for f in sorted(implied - set(target.features))]
+    if target.triple == triples.RISCV and "v" not in target.features:
+        switched.append("-zve32x")  # the least part of V, which a processor's name may imply by itself
     spec = {**_llvm(target.triple), "mcpu": target.mcpu, "num-cores": target.cores}
     spec["cl-opt"] = [*LLVM_OPTIONS, *(QUICK_OPTIONS if quick else ())]
     if quick:
         spec["opt-level"] = QUICK_LEVEL
     if switched:
-        spec["mattr"] = switched
+        spec["mattr"] = [*spec.get("mattr", ()), *switched]
     return tvm.target.Target(spec)
 
 
@@ -257,11 +259,7 @@ def _base(spec: Mapping[str, Any], where: str) -> Target:
     if mcpu is not None:
         _check_cpu_name(mcpu, kind, where)
     name = str(mcpu or triples.generic_cpu(kind))
-    features = {
-        *_features_of(name, kind),
-        *(triples.RISCV_BASE if kind == triples.RISCV and mcpu is None else ()),
-    }
-    return Target("cpu", name, 1, tuple(sorted(features)), triple=kind)
+    return Target("cpu", name, 1, _features_of(name, kind), triple=kind)
 
 
 def _llvm(triple: str) -> dict[str, Any]:

@@ -11,34 +11,60 @@ from os import PathLike
 from pathlib import Path
 
 from loopwright.sched.errors import ExportError, path_of
+from loopwright.sched.runtime.triples import host_triple
 
-# Environment variable -> the programs it may name instead, and what it is called in an error.
+# Environment variable -> the programs it may name instead, and what it is called in an error. For another kind of machine both
+# have its triple in their names: CC_aarch64_linux_gnu, aarch64-linux-gnu-gcc.
 _TOOLS = {
     "CC": (("cc", "gcc", "clang"), "a C compiler", "gcc"),
     "AR": (("ar", "llvm-ar"), "ar, which makes static libraries", "binutils"),
     "OBJCOPY": (("objcopy", "llvm-objcopy"), "objcopy, which renames symbols", "binutils"),
 }
+# Those that make files for every kind of machine.
+_FOR_ALL = {"AR": ("llvm-ar", "ar"), "OBJCOPY": ("llvm-objcopy",)}
 
 
-def tool(variable: str) -> str:
+def tool(variable: str, triple: str | None = None) -> str:
     """A tool by its variable, ``"CC"``, ``"AR"`` or ``"OBJCOPY"``: what that names, else the first usual one installed.
+
+    Args:
+        variable: which tool.
+        triple: the kind of machine it makes files for, if that is not this one.
 
     Raises:
         ExportError: there is none.
     """
-    import shutil
-
-    usual, what, package = _TOOLS[variable]
-    asked = os.environ.get(variable)
-    for name in [asked] if asked else usual:
-        found = shutil.which(name)
-        if found:
-            return found
-    looked = f"{variable}={asked}" if asked else ", ".join(usual)
+    found = find_tool(variable, triple)
+    if found is not None:
+        return found
+    _, what, package = _TOOLS[variable]
+    called, usual = _names(variable, triple)
+    asked = os.environ.get(called)
+    looked = f"{called}={asked}" if asked else ", ".join(usual)
+    if usual[0] == f"{triple}-gcc":
+        package, what = f"gcc-{triple}", f"{what} for {triple}"
     raise ExportError(
         f"export needs {what} to link the library, and none was found (looked for {looked}).\n"
-        f"Install {package}, or set {variable}. Running kernels and tuning work without one."
+        f"Install {package}, or set {called}. Running kernels and tuning work without one."
     )
+
+
+def find_tool(variable: str, triple: str | None = None) -> str | None:
+    """As :func:`tool`; None if there is none."""
+    import shutil
+
+    called, usual = _names(variable, triple)
+    asked = os.environ.get(called)
+    return next(filter(None, map(shutil.which, [asked] if asked else usual)), None)
+
+
+def _names(variable: str, triple: str | None) -> tuple[str, tuple[str, ...]]:
+    """The environment variable that names a tool, and what the tool is usually called."""
+    usual = _TOOLS[variable][0]
+    if triple is None or triple == host_triple():
+        return variable, usual
+    cross = f"{triple}-{'gcc' if variable == 'CC' else variable.lower()}"
+    return f"{variable}_{triple.replace('-', '_')}", (cross, *_FOR_ALL.get(variable, ()))
 
 
 def run(command: Sequence[str], made: Path) -> Path:

@@ -76,5 +76,5 @@ def generic_cpu(triple: str) -> str:
 
 
 def calling_convention(triple: str) -> dict[str, Any]:
-    """What TVM must be told so that compiled code can be linked with the system's."""
-    return {"mabi": "lp64d"} if triple == RISCV else {}
+    """What TVM must be told of any CPU of a kind, so that compiled code can be linked with the system's."""
+    return {"mabi": "lp64d", "mattr": [f"+{name}" for name in RISCV_BASE]} if triple == RISCV else {}
