@@ -40,10 +40,11 @@ def export_c(kernel: Kernel, path: str | PathLike[str], name: str | None, thread
             beside, what = {}, f"link with {goal.name}"
         guard = f"LOOPWRIGHT_{identifier(goal.stem).upper()}_H"
         beside[goal.with_suffix(".h")] = header([function], what, guard, _version())
+        for file in beside:
+            _check_ours(file)
         archive = folder / "library.a"
         run([tool("AR", kernel.target.triple), "rcsD", str(archive), *map(str, objects)], archive)
         for file, text in beside.items():
-            _check_ours(file)
             made = folder / f"new_{file.name}"
             made.write_text(text, encoding="utf-8")
             made.replace(file)
