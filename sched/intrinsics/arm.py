@@ -6,15 +6,15 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from loopwright.sched.intrinsics.registry import intrinsic
+from loopwright.sched.intrinsics.registry import register as registered
 from loopwright.sched.intrinsics.x86 import dot
 
 
 @cache
 def register() -> None:
     """Make them known."""
-    intrinsic("neon.dot4x4.i8", dot(4, 4, "int8", "int8"), _dot("sdot"), ("dotprod",))
-    intrinsic("neon.dot4x4.u8", dot(4, 4, "uint8", "uint8"), _dot("udot"), ("dotprod",))
+    registered("neon.dot4x4.i8", dot(4, 4, "int8", "int8"), _dot("sdot"), ("dotprod",), own=True)
+    registered("neon.dot4x4.u8", dot(4, 4, "uint8", "uint8"), _dot("udot"), ("dotprod",), own=True)
 
 
 def _dot(instruction: str) -> Callable[..., Any]:

@@ -50,12 +50,14 @@ class Intrinsic:
         stage: what it computes; its inputs are the operands.
         implementation: a function on TensorIR vectors, or one in LLVM's assembly.
         features: what the CPU must have.
+        own: whether it is one of Loopwright's, of which the name says what it does.
     """
 
     name: str
     stage: Stage
     implementation: Implementation
     features: tuple[str, ...] = ()
+    own: bool = False
 
     @property
     def operands(self) -> tuple[Input, ...]:
@@ -112,6 +114,17 @@ def intrinsic(
         lw.intrinsic("axpy8", axpy, lambda y, a, x: y + tvm.tirx.Broadcast(a, 8) * x)
         work.schedule().split("C.j", ("jo", "ji"), 8).reorder("C", "i jo k ji").tensorize("C.ji", "axpy8")
     """
+    return register(name, definition, implementation, features)
+
+
+def register(
+    name: str,
+    definition: Workload | Callable[[], Any],
+    implementation: Implementation,
+    features: Iterable[str],
+    own: bool = False,
+) -> Intrinsic:
+    """What :func:`intrinsic` does; ``own`` for those of Loopwright."""
     where = f"intrinsic {name!r}"
     if not isinstance(name, str) or not name.replace(".", "_").replace("-", "_").isidentifier():
         raise DefinitionError(f"{where}: a name has letters, digits, dots and _, starting with a letter")
@@ -125,7 +138,7 @@ def intrinsic(
             f"{where}: the implementation is a function on TensorIR vectors or an lw.LlvmFunction, not {implementation!r}"
         )
     _check_definition(where, work)
-    made = Intrinsic(name, work.stages[0], implementation, tuple(features), work.inputs)
+    made = Intrinsic(name, work.stages[0], implementation, tuple(features), own, work.inputs)
     _REGISTERED[name] = made
     return made
 

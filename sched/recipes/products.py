@@ -19,13 +19,24 @@ from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.nest import Nests
 
 # The intrinsics in the order in which they are preferred, most products at once first, and how many steps of them are written
-# out at most. LLVM reorders additions over all the steps it sees, and sums no longer fit the registers; not where adding is
-# part of the instruction.
+# out at most. LLVM reorders plain additions over all the steps it sees, and sums no longer fit the registers; it does not
+# where adding is part of the instruction.
 PREFERRED = {
+    "avx512.vnni.dot16x4": 4,
+    "avx512.vnni.dot16x4.i8u8": 4,
+    "avx.vnni.dot8x4": 4,
+    "avx.vnni.dot8x4.i8u8": 4,
+    "neon.dot4x4.i8": 4,
+    "neon.dot4x4.u8": 4,
+    "avx512.vnni.dot16x2.i16": 1,
+    "avx512.vnni.dot16x2.i16.u32": 1,
     "avx512.dot16x2.i16": 2,
     "avx512.dot16x2.i16.u32": 2,
+    "avx.vnni.dot8x2.i16": 1,
+    "avx.vnni.dot8x2.i16.u32": 1,
     "avx2.dot8x2.i16": 2,
     "avx2.dot8x2.i16.u32": 2,
+    "avx512.bf16.dot16x2": 4,
 }
 
 

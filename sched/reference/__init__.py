@@ -109,8 +109,9 @@ class Expected:
 
         The slack of an element grows with each rounding of a float on its way: ``eps * |value|`` for an operation, 16 of
         that for a function, ``eps * (4 + 4 * sqrt(n)) * sum(|terms|)`` for a sum of n terms in any order (nothing if all
-        partial sums are sure to be exact, as with :func:`random_inputs`), and what the operands brought along. A comparison
-        that could go either way lets a select take either side. Integers have none.
+        partial sums are sure to be exact, as with :func:`random_inputs`), and what the operands brought along. In sums of
+        products of bfloat16, subnormal numbers may count as zero. A comparison that could go either way lets a select take
+        either side. Integers have none.
         """
         given = check_arrays(work, arrays)
         found = _run(_numbered(work, given), given, track=True)

@@ -17,6 +17,7 @@ from loopwright.sched.language.expr import INDEXERS, Axis, Binary, Expr, Reduce,
 from loopwright.sched.language.extents import known, known_shape
 from loopwright.sched.language.stage import Stage
 from loopwright.sched.reference.blocks import blocks
+from loopwright.sched.reference.flushing import flushed, lost_sums, may_flush
 from loopwright.sched.reference.numbers import Array, plain, unit
 from loopwright.sched.reference.points import Points, Ranges, Value
 from loopwright.sched.reference.routines import computed_whole
@@ -104,6 +105,8 @@ class StageEvaluator:
             else:
                 points(expr)  # learns which parts are shared
                 value = points.wide(expr)
+                if self.track and reduce.op == "sum":
+                    value = flushed(value, expr)
             product = value if product is None else _multiply(product, value)
         assert product is not None
         return product
@@ -197,6 +200,8 @@ class _Total:
             slack = np.maximum(self.weight - np.abs(self.array), 0) + rounding
         elif not self._is_exact(dtype):
             slack = slack + rounding
+        if may_flush(self.reduce):
+            slack = slack + lost_sums(self.weight, self.length)
         return Value(array, np.broadcast_to(slack, array.shape))
 
     def _is_exact(self, dtype: str) -> bool:

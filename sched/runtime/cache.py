@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loopwright.sched.errors import ExportError, LoadError, LoopwrightError
+from loopwright.sched.intrinsics.registry import find
 from loopwright.sched.language.extern import externs
 from loopwright.sched.runtime.library import export, kernels_of
 from loopwright.sched.runtime.manifest import BUNDLE, FORMAT, Manifest
@@ -108,8 +109,10 @@ def key_of(schedule: Schedule, target: Target, work: Workload) -> str | None:
     if target.kind != "cpu" or target.missing_on(host_facts()):
         return None
     nests = schedule.nests
-    tensorized = any(nest.tensor is not None for one in nests.versions() for nest in one.stages.values())
-    if tensorized or any(externs(work)):
+    used = [
+        nest.tensor for one in nests.versions() for nest in one.stages.values() if nest.tensor is not None
+    ]
+    if not all(find(name, "cache").own for _, name in used) or any(externs(work)):
         return None
     facts = [
         FORMAT,

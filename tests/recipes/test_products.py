@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,11 +15,15 @@ from loopwright.autotune.sketch import sketches
 from loopwright.autotune.space import SearchSpace
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.recipes.default import default_schedule
+from loopwright.sched.reference import Expected
+from loopwright.sched.reference.inputs import random_inputs
+from loopwright.sched.runtime.cache import key_of
 from loopwright.sched.runtime.target import Target, host
 from loopwright.sched.scheduling.schedule import Schedule
 
 from ..sched.test_tensorize import extremes, product
-from .judging import ONE_CORE, assert_golden
+from .emulated import emulated
+from .judging import ONE_CORE, assert_golden, assert_right
 
 AVX2 = pytest.mark.skipif("avx2" not in host().features, reason="the instruction needs AVX2")
 BYTES = ("int8", "uint8")
@@ -95,6 +101,92 @@ def test_every_candidate_is_right() -> None:
             assert_exact(schedule)
 
 
+def cpu(*features: str) -> Target:
+    """A CPU with AVX2 and more."""
+    return Target("cpu", "x86-64", 1, ("avx", "avx2", "fma", *features), (32768, 524288, 33554432))
+
+
+VNNI = cpu("avx512f", "avx512bw", "avx512vnni")
+CHOSEN = {
+    "AVX-512 VNNI": (VNNI, {"u8i8": "avx512.vnni.dot16x4", "i8u8": "avx512.vnni.dot16x4.i8u8"}, "avx512.vnni.dot16x2.i16"),
+    "AVX-VNNI": (cpu("avxvnni"), {"u8i8": "avx.vnni.dot8x4", "i8u8": "avx.vnni.dot8x4.i8u8"}, "avx.vnni.dot8x2.i16"),
+    "AVX-512": (cpu("avx512f", "avx512bw"), {}, "avx512.dot16x2.i16"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_schedules_for_other_cpus_run_here_with_their_instruction_emulated(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before that, the implementation of each intrinsic is compared with its definition, in the same emulation."""
+    target, special, otherwise = CHOSEN[name]
+    for left, right in (("int8", "int8"), ("uint8", "int8"), ("int8", "uint8"), ("uint8", "uint8")):
+        work = product(13, 43, 11, left, right)
+        schedule = default_schedule(work, target)
+        short = f"{left}{right}".replace("uint", "u").replace("int", "i")
+        assert instruction(schedule) == special.get(short, otherwise)
+        with emulated(monkeypatch):
+            assert_exact(schedule)
+
+
+def test_pairs_of_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Among them subnormal numbers, which the instruction takes for zero, as the reference admits."""
+    work = ops.matmul(M=13, N=43, K=11, dtype="bfloat16")
+    schedule = default_schedule(work, cpu("avx512f", "avx512bw", "avx512bf16"))
+    assert instruction(schedule) == "avx512.bf16.dot16x2"
+    with emulated(monkeypatch):
+        kernel = lw.build(work, target="cpu", schedule=schedule)
+    for scale in (1.0, 1e-39):
+        a, b = random_inputs(work, seed=1)
+        a = (a.astype(np.float32) * np.float32(scale)).astype(a.dtype)
+        assert Expected.of(work, [a, b]).check(kernel(a, b)) is None
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float8_e4m3fn"])
+def test_narrow_floats_are_widened_in_the_copies(dtype: str) -> None:
+    work = ops.matmul(M=13, N=43, K=11, dtype=dtype)
+    schedule = default_schedule(work, ONE_CORE)
+    wide = [d.get("dtype") for d in schedule.directives if d.kind == "cache_read"]
+    assert wide == ["float32", "float32"]
+    assert_right(schedule)
+
+
+@pytest.mark.parametrize(
+    ("mcpu", "left", "right", "instruction"),
+    [
+        ("cascadelake", "uint8", "int8", "vpdpbusd"),
+        ("icelake-server", "int8", "uint8", "vpdpbusd"),
+        ("znver4", "int8", "int8", "vpdpwssd"),
+        ("skylake-avx512", "int8", "int8", "vpmaddwd"),
+        ("znver4", "bfloat16", "bfloat16", "vdpbf16ps"),
+        ("znver3", "bfloat16", "bfloat16", "vfmadd231ps"),
+    ],
+)
+def test_innermost_loops_hold_nothing_but_loads_and_the_instruction(
+    mcpu: str, left: str, right: str, instruction: str
+) -> None:
+    work = ops.matmul(M=96, N=96, K=96, dtype=left) if left == right else product(96, 96, 96, left, right)
+    target = Target.parse({"kind": "cpu", "mcpu": mcpu, "cores": 1})
+    kernel = lw.build(work, target=target, schedule=default_schedule(work, target))
+    blocks = [
+        block.splitlines() for block in re.split(r"\n\.LBB|\n\s+j\w+\s[^\n]*", str(kernel.source("asm")))
+    ]
+    loop = max(blocks, key=lambda lines: sum(instruction in line for line in lines))
+    used = {line.split()[0] for line in loop if line.startswith("\t") and not line.startswith("\t.")}
+    assert sum(instruction in line for line in loop) >= 12
+    assert not any("sp)" in line for line in loop)
+    loads = {"vpbroadcastd", "vbroadcastss", "vmovdqu", "vmovdqu64", "vmovups", "vmovaps", "vmovdqa64"}
+    assert used - loads <= {instruction, "vpaddd", "addq", "subq", "addl", "incq", "cmpq", "decq"}
+
+
+def test_bytes_on_aarch64() -> None:
+    target = Target.parse({"kind": "cpu", "mcpu": "neoverse-n1", "triple": "aarch64-linux-gnu", "cores": 1})
+    for dtype, name in (("int8", "sdot"), ("uint8", "udot")):
+        work = product(96, 96, 96, dtype, dtype)
+        kernel = lw.build(work, target=target, schedule=default_schedule(work, target))
+        assert str(kernel.source("asm")).count(name) >= 12
+
+
 def test_what_is_not_such_a_product_has_no_intrinsic() -> None:
     """Another accumulator, three factors, a power, a target without the instruction."""
     i, j, k = 16, 32, 8
@@ -134,3 +226,4 @@ def test_forms() -> None:
     names: dict[str, object] = {"work": work, "lw": lw}
     exec(schedule.to_python(), names)
     assert names["schedule"] == schedule
+    assert key_of(schedule, host(), work) is not None
