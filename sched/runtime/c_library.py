@@ -59,10 +59,6 @@ def lacks_compiler(target: Target) -> bool:
 
 def _function(kernel: Kernel, name: str | None) -> CFunction:
     check_exportable(kernel)
-    if kernel.prepacking is not None:
-        raise ExportError(
-            f"{kernel.signature.name} packs its weights, which static libraries do not hold yet"
-        )
     called = identifier(kernel.signature.name) if name is None else name
     if not isinstance(called, str) or called != identifier(called):
         raise ExportError(f"name={name!r} is no name for a C function")
@@ -70,6 +66,10 @@ def _function(kernel: Kernel, name: str | None) -> CFunction:
         if name is not None:
             raise ExportError(f"name={name!r}: the C library has a function of that name")
         called += "_"
+    if kernel.signature.weights:
+        from loopwright.sched.runtime.c_weights import WeightedFunction
+
+        return WeightedFunction(called, kernel.signature, kernel.target, kernel.provenance, kernel.prepacking)
     return CFunction(called, kernel.signature, kernel.target, kernel.provenance)
 
 
@@ -106,9 +106,13 @@ def _machine_code(kernel: Kernel, function: CFunction, folder: Path, threads: bo
     """The object files that LLVM makes: the kernel, and the pool of workers."""
     from loopwright.sched.runtime.compile import compile_for_c, pool_module
 
-    module = compile_for_c(kernel.lowered, kernel.signature, kernel.target, function.entry)
-    objects = [folder / f"{function.entry}.o"]
-    module.write_to_file(str(objects[0]), "o")
+    signatures = [kernel.entry, *([kernel.prepacking.pack] if kernel.prepacking is not None else [])]
+    names = (function.entry, f"{function.name}__pack")
+    objects = []
+    for func, signature, name in zip(kernel.lowered_parts, signatures, names, strict=False):
+        module = compile_for_c(func, signature, kernel.target, name)
+        objects.append(folder / f"{name}.o")
+        module.write_to_file(str(objects[-1]), "o")
     if threads:
         objects.append(folder / "loopwright_pool.o")
         pool_module(module, kernel.target.triple).write_to_file(str(objects[-1]), "o")

@@ -109,6 +109,38 @@ class CFunction:
         """
         return f"int {self.name}({self.parameters})"
 
+    def declarations(self) -> str:
+        """What the header says before the function's own comment."""
+        return ""
+
+    def source(self) -> str:
+        """The function that a program calls: it looks whether this CPU can run the kernel, and then runs it."""
+        arguments = list(self.names.values())
+        declared = self.declared_entry(self.entry, len(self.signature.sizes), len(self.signature.params))
+        return f"{declared}{self.prototype}\n{{\n{self.begun()}{self.ended(self.entry, arguments)}}}\n"
+
+    @staticmethod
+    def declared_entry(entry: str, sizes: int, arrays: int) -> str:
+        """The declaration of a kernel's entry, which takes sizes and arrays after its answer."""
+        kinds = ", ".join(["int64_t *", *["int64_t"] * sizes, *["const void *"] * arrays])
+        return f"int {entry}({kinds}) INTERNAL;\n"
+
+    def begun(self) -> str:
+        """How a function begins: with names that no parameter has, and a look at the CPU."""
+        needs = "".join(f'"{feature}", ' for feature in self.target.features)
+        return (
+            f"    static const char *const loopwright_needs[] = {{ {needs}0 }};\n"
+            "    static int loopwright_known;\n"
+            f"    int64_t loopwright_answer = {NO_MEMORY};\n"
+            f"    if (!loopwright_cpu_fits(loopwright_needs, &loopwright_known)) return {BAD_CPU};\n"
+        )
+
+    @staticmethod
+    def ended(entry: str, arguments: Sequence[str]) -> str:
+        """How it ends: with the entry's answer."""
+        given = "".join(f", {argument}" for argument in arguments)
+        return f"    return {entry}(&loopwright_answer{given}) ? {NO_MEMORY} : (int)loopwright_answer;\n"
+
 
 def identifier(name: str, taken: Iterable[str] = ()) -> str:
     """A C identifier for a name: as it is where it can be.
@@ -138,7 +170,7 @@ def header(functions: Sequence[CFunction], what: str, guard: str, version: str) 
         guard: the macro against reading the header twice.
         version: Loopwright's.
     """
-    declared = "\n".join(f"{_comment(function)}{function.prototype};\n" for function in functions)
+    declared = "\n".join(f"{f.declarations()}{_comment(f)}{f.prototype};\n" for f in functions)
     return (
         f"{SIGN} {version}; {what}. Arrays are dense, rows first, start at a multiple of\n"
         "   their elements' size, and an output overlaps no other array. Kernels may be called from several threads. */\n"
@@ -150,26 +182,13 @@ def header(functions: Sequence[CFunction], what: str, guard: str, version: str) 
 
 
 def source(functions: Sequence[CFunction]) -> str:
-    """The functions that a program calls: each looks whether this CPU can run its kernel, and then runs it."""
+    """The functions that a program calls."""
     texts = [
         "#include <stdint.h>\n"
         '#define INTERNAL __attribute__((visibility("hidden")))\n'
         "int loopwright_cpu_fits(const char *const *names, int *known) INTERNAL;\n"
     ]
-    for function in functions:
-        needs = "".join(f'"{feature}", ' for feature in function.target.features)
-        arguments = "".join(f", {name}" for name in function.names.values())
-        texts.append(
-            f"int {function.entry}(int64_t *loopwright_answer, {function.parameters}) INTERNAL;\n"
-            f"{function.prototype}\n{{\n"
-            # Names that no parameter has.
-            f"    static const char *const loopwright_needs[] = {{ {needs}0 }};\n"
-            "    static int loopwright_known;\n"
-            f"    int64_t loopwright_answer = {NO_MEMORY};\n"
-            f"    if (!loopwright_cpu_fits(loopwright_needs, &loopwright_known)) return {BAD_CPU};\n"
-            f"    return {function.entry}(&loopwright_answer{arguments}) ? {NO_MEMORY} : (int)loopwright_answer;\n}}\n"
-        )
-    return "\n".join(texts)
+    return "\n".join([*texts, *(function.source() for function in functions)])
 
 
 def _comment(function: CFunction) -> str:

@@ -57,7 +57,7 @@ class Kernel:
         provenance: Any = None,
         at: tuple[Mapping[str, int], ...] = (),
         module: Any = None,
-        lowered: Any = None,
+        lowered: Sequence[Any] = (None,),
         path: Path | None = None,
         prepacking: Prepacking | None = None,
         pack: Any = None,
@@ -82,8 +82,7 @@ class Kernel:
         self.prepacking, self.pack = prepacking, pack
         self._weights: Weights | None = None
         self._take(signature)
-        if signature.weights:
-            self._weights = Weights(signature, *self._parts())
+        self._weights = Weights.of(self)
 
     def _take(self, signature: Signature) -> None:
         """Be called as a signature says."""
@@ -98,15 +97,7 @@ class Kernel:
         if signature.outputs and not self._symbolic:
             self._shape, self._dtype = signature.outputs[0].extents, signature.outputs[0].numpy
 
-    def _parts(self) -> tuple[Kernel, Prepacking | None, Kernel | None]:
-        """The compiled functions as kernels without weights: that of a call, and the one that packs."""
-        prepacking = self.prepacking
-        if prepacking is None:
-            return self._like(self.signature, self.function), None, None
-        main = self._like(prepacking.entry, self.function)
-        return main, prepacking, self._like(prepacking.pack, self.pack)
-
-    def _like(self, signature: Signature, function: Any) -> Kernel:
+    def like(self, signature: Signature, function: Any) -> Kernel:
         """A kernel like this one, of another signature, in which weights are inputs like others."""
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__, function=function)
@@ -122,6 +113,11 @@ class Kernel:
     @property
     def lowered(self) -> Any:
         """TVM's function before the entry was wrapped around it; None if the kernel comes from a library."""
+        return self.lowered_parts[0]
+
+    @property
+    def lowered_parts(self) -> Sequence[Any]:
+        """That function, and if there is one, the function that packs weights."""
         self._compile_again()
         return self._lowered
 
@@ -352,7 +348,7 @@ def compile_function(
         checked=checks,
         provenance=provenance,
         module=module,
-        lowered=lowered[0],
+        lowered=lowered,
         prepacking=None if ahead is None else ahead[1],
         pack=pack[0] if pack else None,
     )

@@ -160,8 +160,16 @@ class Weights:
             next(held if p.role == WEIGHT or nth >= len(entry) - packed else places)
             for nth, p in enumerate(entry)
         ]
-        plain = ", ".join(str(replace(p, name="")) for p in self.params)
-        self.layout = f"as given{plain}" if prepacking is None else prepacking.layout
+        self.layout = layout_of(signature, prepacking)
+
+    @classmethod
+    def of(cls, kernel: Kernel) -> Weights | None:
+        """Those of a kernel; None if it has none."""
+        if not kernel.signature.weights:
+            return None
+        main, prepacking = kernel.like(kernel.entry, kernel.function), kernel.prepacking
+        pack = kernel.like(prepacking.pack, kernel.pack) if prepacking is not None else None
+        return cls(kernel.signature, main, prepacking, pack)
 
     def prepack(self, given: Sequence[Any], named: Mapping[str, Any]) -> Packed:
         """The weights packed; see :meth:`Kernel.prepack`."""
@@ -229,6 +237,13 @@ class Weights:
                 f"{self.signature.name}: argument {self.params[0].name} is {packed!r}, packed for another kernel: this one "
                 "reads weights in another layout; pack them with its own prepack"
             )
+
+
+def layout_of(signature: Signature, prepacking: Prepacking | None) -> str:
+    """What must be equal of kernels that take each other's packed weights."""
+    if prepacking is not None:
+        return prepacking.layout
+    return "as given: " + ", ".join(str(replace(p, name="weight")) for p in signature.weights)
 
 
 def packed_once(kernel: Kernel, inputs: Sequence[Any]) -> list[Any]:
