@@ -6,6 +6,7 @@ Nothing else in Loopwright imports torch.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import torch
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import DefinitionError
+from loopwright.sched.runtime.signature import WEIGHT
 
 if TYPE_CHECKING:
     from loopwright.sched.runtime.bundle import Dispatch
@@ -25,7 +27,12 @@ if TYPE_CHECKING:
 GRADIENT = "grad_"
 
 
-def register(name: str, kernel: Callee, gradient: Callee | Sequence[Callee] = ()) -> Callable[..., Any]:
+def register(
+    name: str,
+    kernel: Callee,
+    gradient: Callee | Sequence[Callee] = (),
+    weights: torch.Tensor | Sequence[torch.Tensor] = (),
+) -> Callable[..., Any]:
     """Make a kernel an operator of PyTorch, for tensors on the CPU, which are used where they lie.
 
     Args:
@@ -34,6 +41,9 @@ def register(name: str, kernel: Callee, gradient: Callee | Sequence[Callee] = ()
         gradient: kernels that compute gradients. They take, by name, what they need of the inputs and outputs of ``kernel`` and
             of the gradients of its outputs (``grad_C``); their outputs are gradients of its inputs (``grad_A``). An input
             without one has no gradient.
+        weights: the tensors of the kernel's weights, in order. They are packed now, once, for the kernel and for gradient kernels
+            that have weights of these names; the operator then takes the other inputs. Without them, it takes all, and
+            packs in every call.
 
     Returns:
         The operator. It takes the inputs in order, and returns a new tensor, or a tuple of them.
@@ -41,7 +51,8 @@ def register(name: str, kernel: Callee, gradient: Callee | Sequence[Callee] = ()
     Raises:
         DefinitionError: a name without a namespace, a dtype that PyTorch does not have, or a gradient kernel that takes or gives
             what ``kernel`` does not have.
-        ArgumentError, ArgumentTypeError: (calls) tensors that the kernel does not take, as in calling it.
+        ArgumentError, ArgumentTypeError: weights that are not as declared, or given to a kernel that has none; (calls) tensors
+            that the kernel does not take, as in calling it.
 
     Example::
 
@@ -54,18 +65,53 @@ def register(name: str, kernel: Callee, gradient: Callee | Sequence[Callee] = ()
     if not isinstance(name, str) or [bool(part) for part in name.split("::")] != [True, True]:
         raise DefinitionError(f"an operator of PyTorch is named 'namespace::operator', not {name!r}")
     kernels = tuple(gradient) if isinstance(gradient, (list, tuple)) else (gradient,)
-    for one in kernels:
-        _check_gradient(kernel.signature, one.signature)
-    operator = _operator(name, kernel)
-    if kernels:
+    given = (weights,) if isinstance(weights, torch.Tensor) else tuple(weights)
+    main, *gradients = _with_weights(kernel, kernels, [tensor.detach() for tensor in given])
+    for one in gradients:
+        _check_gradient(main.signature, one.signature)
+    operator = _operator(name, main)
+    if gradients:
         steps = [
-            (_operator(f"{name}_{GRADIENT}{nth}", one), one.signature) for nth, one in enumerate(kernels)
+            (_operator(f"{name}_{GRADIENT}{nth}", one), one.signature) for nth, one in enumerate(gradients)
         ]
-        _differentiable(operator, kernel.signature, steps)
+        _differentiable(operator, main.signature, steps)
     return operator
 
 
-def _operator(name: str, kernel: Callee) -> Any:
+class _Packing:
+    """A kernel or a dispatch with its weights packed, called with the other inputs."""
+
+    def __init__(self, callee: Callee, weights: Sequence[Any]) -> None:
+        self._callee, self._packed = callee, callee.prepack(*weights)  # refuses a kernel without weights
+        roles = [p.role for p in callee.signature.inputs]
+        self._first = roles.index(WEIGHT)
+        signatures = [one.signature for one in getattr(callee, "kernels", (callee,))]
+        self.signatures = [
+            replace(s, params=tuple(p for p in s.params if p.role != WEIGHT)) for s in signatures
+        ]
+        self.signature = self.signatures[0]
+
+    def __call__(self, *tensors: Any) -> Any:
+        return self._callee(*tensors[: self._first], self._packed, *tensors[self._first :])
+
+
+def _with_weights(
+    kernel: Callee, gradients: Sequence[Callee], weights: Sequence[Any]
+) -> list[Callee | _Packing]:
+    """A kernel and those of its gradients, with weights packed, also those of gradients that have the same names."""
+    if not weights:
+        return [kernel, *gradients]
+    packing = _Packing(kernel, weights)
+    known = dict(zip((p.name for p in kernel.signature.weights), weights, strict=True))
+    found: list[Callee | _Packing] = [packing]
+    for one in gradients:
+        names = [p.name for p in one.signature.weights]
+        given = bool(names) and all(name in known for name in names)
+        found.append(_Packing(one, [known[name] for name in names]) if given else one)
+    return found
+
+
+def _operator(name: str, kernel: Callee | _Packing) -> Any:
     """The operator, without gradients."""
     signature = kernel.signature
     types = [_dtype(p) for p in signature.outputs]
@@ -134,9 +180,12 @@ def _check_gradient(signature: Signature, gradient: Signature) -> None:
                 )
 
 
-def _signature_for(kernel: Callee, tensors: Sequence[torch.Tensor]) -> Signature:
+def _signature_for(kernel: Callee | _Packing, tensors: Sequence[torch.Tensor]) -> Signature:
     """The signature by which a call goes, found by shapes alone: the tensors may hold no numbers."""
-    signatures = [one.signature for one in getattr(kernel, "kernels", (kernel,))]
+    if isinstance(kernel, _Packing):
+        signatures = kernel.signatures
+    else:
+        signatures = [one.signature for one in getattr(kernel, "kernels", (kernel,))]
     shapes = [tuple(tensor.shape) for tensor in tensors]
     exact = (s for s in signatures if not s.sizes and [p.extents for p in s.inputs] == shapes)
     symbolic = (s for s in signatures if s.sizes)

@@ -115,3 +115,32 @@ def test_what_is_refused() -> None:
     odd = lw.build(lw.Workload("odd", {}, [x], [lw.compute("y", (2,), lambda i: x[i])]))
     with pytest.raises(DefinitionError, match="PyTorch has no dtype float8_e3m4, that of y"):
         pytorch.register("loopwright_test::odd", odd)
+
+
+def test_weights_are_packed_when_it_is_registered() -> None:
+    @lw.operator
+    def to_x(M: int, N: int, K: int) -> object:
+        G, W = lw.input("grad_C", (M, N)), lw.input("W", (N, K), weight=True)
+        j = lw.reduce_axis("j", N)
+        return lw.compute("grad_X", (M, K), lambda i, k: lw.sum(G[i, j] * W[j, k], over=j))
+
+    layer = lw.build(ops.dense(M=5, N=16, K=12, weights="W bias"))
+    w, bias = torch.rand(16, 12, requires_grad=True), torch.rand(16)
+    dense = pytorch.register("loopwright_tests::layer", layer, [lw.build(to_x(5, 16, 12))], weights=[w, bias])
+    x = torch.rand(5, 12, requires_grad=True)
+    dense(x).sum().backward()
+    torch.testing.assert_close(dense(x), torch.nn.functional.linear(x, w, bias))
+    assert x.grad is not None
+    torch.testing.assert_close(x.grad, w.detach().sum(0).expand(5, 12))
+    torch.library.opcheck(dense, (x.detach(),))
+    rows = lw.size("rows")
+    several = lw.Dispatch([lw.build(ops.matmul(M=m, N=7, K=3, weights="B")) for m in (4, rows)])
+    b = torch.rand(3, 7)
+    product_of = pytorch.register("loopwright_tests::several", several, weights=b)
+    for count in (4, 9):
+        a = torch.rand(count, 3)
+        torch.testing.assert_close(product_of(a), a @ b)
+    with pytest.raises(ArgumentTypeError, match="missing: bias"):
+        pytorch.register("loopwright_tests::lacking", layer, weights=w)
+    with pytest.raises(ArgumentTypeError, match="has no weights"):
+        pytorch.register("loopwright_tests::none", lw.build(product(2, 2, 2)), weights=b)

@@ -12,6 +12,7 @@ from loopwright.sched.errors import ArgumentError, DefinitionError
 from loopwright.sched.runtime import arguments
 from loopwright.sched.runtime.library import export
 from loopwright.sched.runtime.manifest import BUNDLE, DISPATCH
+from loopwright.sched.runtime.weights import Packed, weights_of
 
 if TYPE_CHECKING:
     from loopwright.sched.runtime.kernel import Kernel
@@ -58,9 +59,34 @@ class Dispatch:
 
     def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
         """Run the kernel that fits; see :class:`Kernel`."""
+        weights = self.kernels[0].weights
+        packed = weights and weights.with_packed(arrays, named)
+        if weights and packed:
+            return self.choose(*weights.spread(packed))(*packed, out=out)
         if named or len(arrays) != len(self.signature.inputs):
             arrays = tuple(arguments.inputs_in_order(self.signature, arrays, named))
         return self.choose(*arrays)(*arrays, out=out)
+
+    def prepack(self, *weights: Any, **named: Any) -> Packed:
+        """Lay out the weights for all kernels that take weights of these shapes, once for each layout among them; see
+        :meth:`Kernel.prepack`.
+
+        Raises:
+            ArgumentTypeError: the kernels have no weights, or something is no array.
+            ArgumentError: no kernel takes weights like these.
+        """
+        first = weights_of(self.kernels[0])
+        arrays = arguments.inputs_in_order(first.taken, weights, named)
+        views = arguments.views(first.taken, arrays)
+        found: Packed | None = None
+        for own in map(weights_of, self.kernels):
+            if all(
+                v.shape == p.extents and v.dtype == p.numpy for v, p in zip(views, own.params, strict=True)
+            ):
+                found = found or Packed(self.signature.name, own.params, {})
+                if own.layout not in found.layouts:
+                    found.layouts[own.layout] = own.held(views)
+        return first.prepack(views, {}) if found is None else found  # which says what is wrong with them
 
     def choose(self, *arrays: Any) -> Kernel:
         """The kernel that a call with these inputs runs.

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from loopwright.sched import dtypes
-from loopwright.sched.errors import ArgumentTypeError, BuildError, ExternError, TargetError
+from loopwright.sched.errors import BuildError, ExternError, TargetError
 from loopwright.sched.runtime import arguments, threads
 from loopwright.sched.runtime.failure import DONE, failure
 from loopwright.sched.runtime.signature import Signature
 from loopwright.sched.runtime.target import Target, host_facts
-from loopwright.sched.runtime.weights import Packed, Prepacking, Weights
+from loopwright.sched.runtime.weights import Packed, Prepacking, Weights, weights_of
 
 if TYPE_CHECKING:
     from loopwright.sched.scheduling.schedule import Schedule
@@ -80,9 +80,9 @@ class Kernel:
         self._lowered = lowered
         #: How weights are packed, and the compiled function that does; None if none are.
         self.prepacking, self.pack = prepacking, pack
-        self._weights: Weights | None = None
         self._take(signature)
-        self._weights = Weights.of(self)
+        #: What is done about weights; None if there are none.
+        self.weights = Weights.of(self)
 
     def _take(self, signature: Signature) -> None:
         """Be called as a signature says."""
@@ -100,7 +100,7 @@ class Kernel:
     def like(self, signature: Signature, function: Any) -> Kernel:
         """A kernel like this one, of another signature, in which weights are inputs like others."""
         made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__, function=function)
+        made.__dict__.update(self.__dict__, function=function, weights=None)
         made._take(signature)
         return made
 
@@ -131,8 +131,8 @@ class Kernel:
 
     def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
         """Run the kernel; see the class."""
-        if self._weights is not None:
-            return self._weights.call(arrays, out, named)
+        if self.weights is not None:
+            return self.weights.call(arrays, out, named)
         tried = self._fast and not named
         if tried:
             if out is not None:
@@ -174,7 +174,7 @@ class Kernel:
 
     def arguments(self, *arrays: Any) -> Sequence[Any]:
         """What :attr:`function` takes before the outputs in a call with these inputs; others only where weights are packed."""
-        return arrays if self._weights is None else self._weights.arguments(arrays)
+        return arrays if self.weights is None else self.weights.arguments(arrays)
 
     def prepack(self, *weights: Any, **named: Any) -> Packed:
         """Lay out the weights once for many calls, as the schedule says.
@@ -201,12 +201,7 @@ class Kernel:
             >>> kernel(np.ones((2, 3), "float32"), packed)[0, 0]
             np.float32(3.0)
         """
-        if self._weights is None:
-            raise ArgumentTypeError(
-                f"{self.signature.name} has no weights to pack; an input becomes one by weights= of the operator, or by "
-                "lw.input(..., weight=True)"
-            )
-        return self._weights.prepack(weights, named)
+        return weights_of(self).prepack(weights, named)
 
     def _outputs(self, inputs: list[Any], out: Any) -> list[Any] | None:
         """The arrays to fill; None where the inputs do not say at once what they are like."""

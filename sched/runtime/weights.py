@@ -118,6 +118,11 @@ class Packed:
         """The memory it takes, in bytes."""
         return sum(array.nbytes for arrays in self.layouts.values() for array in arrays)
 
+    @property
+    def like(self) -> list[Array]:
+        """Arrays of the shapes and dtypes of the weights, without memory of their own."""
+        return [np.broadcast_to(np.empty((), p.numpy), p.extents) for p in self.params]
+
     def __repr__(self) -> str:
         return f"<Packed {', '.join(map(str, self.params))} of {self.operator}, {self.nbytes} bytes>"
 
@@ -208,20 +213,37 @@ class Weights:
                 return self._arranged((*given[:first], *given[first + 1 :]), held)
         return self._looked_at(given, named or {})
 
+    def with_packed(self, given: Sequence[Any], named: Mapping[str, Any]) -> list[Any] | None:
+        """The inputs of a call with packed weights, in order; None if it has none.
+
+        Raises:
+            ArgumentTypeError: too many or too few, an unknown name, or packed weights not where the first weight stands.
+        """
+        packed = [value for value in (*given, *named.values()) if type(value) is Packed]
+        if not packed:
+            return None
+        inputs = arguments.inputs_in_order(self.short, given, named)
+        if len(packed) > 1 or type(inputs[self._first]) is not Packed:
+            raise ArgumentTypeError(
+                f"{self.signature.name}: packed weights stand once, in the place of {self.params[0].name}"
+            )
+        return inputs
+
+    def spread(self, inputs: Sequence[Any]) -> list[Any]:
+        """What :meth:`with_packed` gave, with arrays like the weights in place of what they were packed to."""
+        like = iter(inputs[self._first].like)
+        others = (value for value in inputs if type(value) is not Packed)
+        return [next(like if p.role == WEIGHT else others) for p in self.signature.inputs]
+
     def _arranged(self, others: Sequence[Any], held: Sequence[Any]) -> Sequence[Any]:
         both = (*others, *held)
         return [both[place] for place in self._order]
 
     def _looked_at(self, given: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
         """The same for a call that names its inputs, or hands over plain arrays, or is wrong."""
-        packed = [value for value in (*given, *named.values()) if type(value) is Packed]
-        if packed:
-            self._check(packed[0])
-            inputs = arguments.inputs_in_order(self.short, given, named)
-            if len(packed) > 1 or type(inputs[self._first]) is not Packed:
-                raise ArgumentTypeError(
-                    f"{self.signature.name}: packed weights stand once, in the place of {self.params[0].name}"
-                )
+        inputs = self.with_packed(given, named)
+        if inputs is not None:
+            self._check(inputs[self._first])
             return self.arguments(inputs)
         inputs = arguments.inputs_in_order(self.signature, given, named)
         if self.prepacking is None:
@@ -244,6 +266,20 @@ def layout_of(signature: Signature, prepacking: Prepacking | None) -> str:
     if prepacking is not None:
         return prepacking.layout
     return "as given: " + ", ".join(str(replace(p, name="weight")) for p in signature.weights)
+
+
+def weights_of(kernel: Kernel) -> Weights:
+    """What a kernel does about its weights.
+
+    Raises:
+        ArgumentTypeError: it has none.
+    """
+    if kernel.weights is None:
+        raise ArgumentTypeError(
+            f"{kernel.signature.name} has no weights to pack; an input becomes one by weights= of the operator, or by "
+            "lw.input(..., weight=True)"
+        )
+    return kernel.weights
 
 
 def packed_once(kernel: Kernel, inputs: Sequence[Any]) -> list[Any]:

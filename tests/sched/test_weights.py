@@ -184,6 +184,25 @@ def test_rows_of_any_number() -> None:
     np.testing.assert_allclose(untuned(a, untuned.prepack(b)), a @ b, rtol=1e-4)
 
 
+def test_one_handle_for_all_kernels_of_a_dispatch() -> None:
+    rows = lw.size("rows")
+    works = [ops.matmul(M=m, N=18, K=6, weights="B") for m in (4, rows)]
+    schedules = [packed_in_panels(works[0]), works[1].schedule()]
+    several = lw.Dispatch([build_schedule(schedule, host()) for schedule in schedules])
+    a, b = (np.asarray(array) for array in random_inputs(product(), seed=2))
+    packed = several.prepack(b)
+    assert len(packed.layouts) == 2
+    for count in (4, 9):
+        for result in (several(a[:count], packed), several(a[:count], b), several(B=packed, A=a[:count])):
+            np.testing.assert_allclose(result, a[:count] @ b, rtol=1e-4)
+    with pytest.raises(ArgumentError, match="packed for another kernel"):
+        several(a, several.kernels[0].prepack(b))
+    with pytest.raises(ArgumentError, match="argument B has shape"):
+        several.prepack(b.T.copy())
+    with pytest.raises(ArgumentTypeError, match="stand once"):
+        several(packed, a)
+
+
 def test_what_is_no_weight_is_refused() -> None:
     kernel, plain = (build_schedule(s, host()) for s in (packed_in_panels(product()), product().schedule()))
     a, b = (np.asarray(array) for array in random_inputs(product(), seed=2))
