@@ -11,8 +11,8 @@ import numpy as np
 from loopwright.autotune.measure.runner import Function, Setting
 from loopwright.autotune.measure.timing import Flush, Stopwatch
 from loopwright.autotune.measure.turns import Turns
-from loopwright.sched.runtime.device.build import DeviceLowered, opencl_program
-from loopwright.sched.runtime.device.opencl import OpenClProgram, Steps, opened, seconds
+from loopwright.sched.runtime.device.build import DeviceLowered, opencl_programs
+from loopwright.sched.runtime.device.opencl import OpenClProgram, Steps, is_cpu, opened, seconds
 from loopwright.sched.runtime.device.target import DeviceTarget
 
 if TYPE_CHECKING:
@@ -41,21 +41,24 @@ class OpenClRunner:
         self.cl, self.outputs = cl, setting.outputs
         self.context, self.queue = opened(setting.target)
         device = self.queue.device
-        turns = Turns(setting.folder.parent / "device", bool(device.type & cl.device_type.CPU))
+        turns = Turns(setting.folder.parent / "device", is_cpu(device))
         self.building, self.alone = turns.building, turns.alone
         self._strips = [self._placed(guarded) for guarded in self.outputs]
         self._arguments = [*map(self._copied, setting.inputs), *(array for _, _, array in self._strips)]
         self._flush = self._flusher(device.global_mem_cache_size or CACHE_BYTES) if setting.cold else None
 
     def compile_screened(self, several: Sequence[Lowered]) -> list[Function]:
-        """One by one, as a device's compiler takes them."""
-        return [self.compile_finalist(lowered) for lowered in several]
+        """All in one program."""
+        lowered = [low for low in several if isinstance(low, DeviceLowered)]
+        programs = opencl_programs(lowered)
+        return [
+            _Candidate(program, (*low.program.inputs, *low.program.outputs))
+            for program, low in zip(programs, lowered, strict=True)
+        ]
 
     def compile_finalist(self, lowered: Lowered) -> Function:
         """Compiled by the device's own compiler."""
-        assert isinstance(lowered, DeviceLowered)
-        program = lowered.program
-        return _Candidate(opencl_program(lowered), (*program.inputs, *program.outputs))
+        return self.compile_screened([lowered])[0]
 
     def run(self, function: Function) -> None:
         """Run once; the outputs go there and come back, with the strips around them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from loopwright.autotune.sketch.crosswise import crosswise_sketches
+from loopwright.autotune.sketch.device import device_sketches
 from loopwright.autotune.sketch.gemm import gemm_sketches
 from loopwright.autotune.sketch.reductions import reduction_sketches
 from loopwright.autotune.sketch.rows import rows_sketches
@@ -49,7 +50,10 @@ def sketches(work: Workload, target: Target) -> tuple[Sketch, ...]:
         ('default', True)
     """
     if isinstance(target, DeviceTarget):
-        return (Sketch(DEFAULT, default_schedule(work, target), seeds=({},)),)
+        processor = target.processor
+        on_cpu = sketches(work, processor) if processor is not None else ()
+        default = Sketch(DEFAULT, default_schedule(work, target), seeds=({},))
+        return (default, *device_sketches(work, target, on_cpu))
     empty = any(axis.extent == 0 for stage in work.stages for axis in stage.all_axes)
     if empty:
         return (Sketch("as written", work.schedule()),)

@@ -8,8 +8,9 @@ from math import prod
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.extents import known
 from loopwright.sched.language.workload import Workload
+from loopwright.sched.recipes.blocks import in_blocks
 from loopwright.sched.recipes.crosswise import crossed, turn, turn_plan
-from loopwright.sched.recipes.device import device_schedule
+from loopwright.sched.recipes.device import device_schedule, runs_on
 from loopwright.sched.recipes.facts import WORTH_SHARING, native_lanes, overflows, points
 from loopwright.sched.recipes.gemm import gemm
 from loopwright.sched.recipes.gemm_plan import gemm_plan, tile_roles
@@ -46,7 +47,7 @@ def default_schedule(work: Workload, target: Target, run: int = 1) -> Schedule:
     {}
     """
     if isinstance(target, DeviceTarget):
-        return device_schedule(work, target)
+        return on_device(work, target)
     if work.sizes:
         return as_for(work, typical(work), lambda numbered: default_schedule(numbered, target, RUN))
     if any(known(axis.extent) == 0 for stage in work.stages for axis in stage.all_axes):
@@ -65,6 +66,18 @@ def default_schedule(work: Workload, target: Target, run: int = 1) -> Schedule:
                 schedule = inside
                 finished.add(follower)
     return pack_ahead(schedule)
+
+
+def on_device(work: Workload, target: DeviceTarget) -> Schedule:
+    """For a device: that of the CPU which it is, in blocks, if these can be; else that for GPUs."""
+    if target.processor is not None and not work.sizes:
+        try:
+            schedule = in_blocks(default_schedule(work, target.processor))
+        except ScheduleError:
+            return device_schedule(work, target)
+        if runs_on(schedule, target):
+            return schedule
+    return device_schedule(work, target)
 
 
 def schedule_stage(schedule: Schedule, name: str, target: Target, run: int = 1) -> Schedule:

@@ -6,6 +6,7 @@ Started as a worker's command line by the tests; see tests/autotune/faulty_worke
 import os
 import signal
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,15 @@ from loopwright.sched.runtime.device import opencl
 
 def main() -> None:
     """The usual workers, with a broken compiler, and kernels that do more than they should."""
-    finalist, program = OpenClRunner.compile_finalist, opencl.OpenClProgram
+    screened = OpenClRunner.compile_screened
 
-    def compile_finalist(runner: OpenClRunner, lowered: Any) -> Any:
-        fault = lowered.schedule.chosen.get("fault")
-        if fault == 2:
-            program(lowered.text.replace("__kernel", "__colonel"), lowered.func, lowered.target)
-        return broken(runner, finalist(runner, lowered), fault)
+    def compile_screened(runner: OpenClRunner, several: Any) -> Any:
+        faults = [lowered.schedule.chosen.get("fault") for lowered in several]
+        if 2 in faults:
+            opencl.compiled("__colonel void f() {}", several[0].target)
+        return list(map(partial(broken, runner), screened(runner, several), faults))
 
-    OpenClRunner.compile_finalist = compile_finalist  # type: ignore[method-assign]
+    OpenClRunner.compile_screened = compile_screened  # type: ignore[method-assign]
     forking.main()
 
 

@@ -12,25 +12,30 @@ from tvm.tirx import AllocBuffer, BufferStore, PrimFunc, SeqStmt
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import BuildError
-from loopwright.sched.language.expr import Axis, Binary, Call, Const, Expr, Load, walk
+from loopwright.sched.language.expr import Axis, Binary, Call, Expr, Load, walk
 from loopwright.sched.language.extern import Extern
 from loopwright.sched.lowering import stmt
 from loopwright.sched.lowering.calls import SEVERAL
+from loopwright.sched.lowering.device.vectors import in_vectors
 from loopwright.sched.lowering.emit import Emitter
-
-# The vectors that the languages of GPUs have.
-LANES = (2, 4, 8, 16)
 
 
 @dataclass(frozen=True)
 class KernelFunction:
-    """One kernel in TensorIR: ``arrays`` are its parameters, in order; ``grid`` and ``block`` how many blocks and threads."""
+    """One kernel in TensorIR.
+
+    Attributes:
+        arrays: its parameters, in order.
+        grid, block: how many blocks and threads.
+        exact: whether it relies on every operation being rounded by itself: it computes functions in pieces.
+    """
 
     name: str
     func: Any
     arrays: tuple[stmt.Buffer, ...]
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
+    exact: bool
 
 
 def emit_kernels(program: stmt.Program, vectors: bool) -> tuple[KernelFunction, ...]:
@@ -48,9 +53,11 @@ def emit_kernels(program: stmt.Program, vectors: bool) -> tuple[KernelFunction, 
 
 def _kernel(name: str, launch: stmt.Launch, vectors: bool) -> KernelFunction:
     arrays = tuple(_arrays(launch))
-    func = DeviceEmitter(vectors).kernel(name, launch, arrays)
+    emitter = DeviceEmitter(vectors)
+    func = emitter.kernel(name, launch, arrays)
     counts = [_count(launch, f"{part}.{axis}") for part in ("blockIdx", "threadIdx") for axis in "xyz"]
-    return KernelFunction(name, func, arrays, (*counts[:3],), (*counts[3:],))  # type: ignore[arg-type]
+    grid, block = (*counts[:3],), (*counts[3:],)
+    return KernelFunction(name, func, arrays, grid, block, emitter.exact)  # type: ignore[arg-type]
 
 
 def _count(launch: stmt.Launch, axis: str) -> int:
@@ -82,6 +89,7 @@ class DeviceEmitter(Emitter):
     def __init__(self, vectors: bool) -> None:
         super().__init__(fused=False, scope="local")
         self.vectors = vectors
+        self.exact = False
 
     def kernel(self, name: str, launch: stmt.Launch, arrays: Iterable[stmt.Buffer]) -> PrimFunc:
         """The PrimFunc of a kernel."""
@@ -127,8 +135,10 @@ class DeviceEmitter(Emitter):
                 return tirx.Evaluate(tirx.call_intrin("int32", "tirx.tvm_storage_sync", "shared"))
             case stmt.Alloc():
                 return AllocBuffer(self.array(s.buffer.name, s.buffer, s.buffer.scope))
-            case stmt.For(kind="vectorize") if not (self.vectors and _moves_vectors(s)):
+            case stmt.For(kind="vectorize") if not self.vectors:
                 return super().alone(replace(s, kind="serial"))
+            case stmt.For(kind="vectorize") if (made := in_vectors(s)) is not s:
+                return self.statement(made)
             case stmt.Store() if s.buffer.dtype == "bool":
                 buffer, place = self.element(s.buffer, s.indices)
                 byte = tirx.Select(self.whole(s.value), tirx.const(1, "uint8"), tirx.const(0, "uint8"))
@@ -149,6 +159,8 @@ class DeviceEmitter(Emitter):
                 return self.library("rint", e)
             case Call() if e.fn in SEVERAL:
                 return self.library(str(e.fn), e)
+            case Call() | Binary(op="pow"):
+                self.exact = True
         return super().node(e)
 
     def library(self, name: str, e: Call) -> Any:
@@ -157,25 +169,6 @@ class DeviceEmitter(Emitter):
         args = [tirx.Cast(kind, self.expr(arg)) for arg in e.args]
         value = tirx.call_pure_extern(kind, name, *args)
         return tirx.Cast("float16", value) if e.dtype == "float16" else value
-
-
-def _moves_vectors(s: stmt.For) -> bool:
-    """Whether a loop is vectors of floats or whole numbers that are moved, and floats that are added and multiplied.
-
-    Other vectors are taken apart: in OpenCL a comparison of vectors gives -1 for true, of the width of what is compared.
-    """
-    if s.extent not in LANES or not isinstance(s.body, stmt.Store) or s.body.buffer.dtype == "bool":
-        return False
-    return _plain(s.body.value) and dtypes.stored(s.body.buffer.dtype) == s.body.buffer.dtype
-
-
-def _plain(e: Expr) -> bool:
-    match e:
-        case Const() | Load():
-            return e.dtype in dtypes.ALL and e.dtype not in dtypes.NARROW and e.dtype != "bool"
-        case Binary(op="add" | "sub" | "mul") if dtypes.is_float(e.dtype) and e.dtype not in dtypes.NARROW:
-            return _plain(e.a) and _plain(e.b)
-    return False
 
 
 def _kept(dtype: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -105,24 +106,41 @@ def compile_for_device(lowered: Lowered, signature: Signature, provenance: Any) 
     from loopwright.sched.runtime.device.kernel import DeviceKernel
 
     assert isinstance(lowered, DeviceLowered)
-    loaded = opencl_program(lowered)
+    (loaded,) = opencl_programs([lowered])
     texts = {"device": lowered.text, "tir": lowered.tir()}
     return DeviceKernel(signature, lowered.program, loaded, texts, loaded.target, provenance)
 
 
-def opencl_program(lowered: DeviceLowered) -> OpenClProgram:
-    """The kernels, compiled by the device they run on.
+def opencl_programs(several: Sequence[DeviceLowered]) -> list[OpenClProgram]:
+    """The kernels of schedules for one target, compiled together by the device: most of that time goes by once for all.
+
+    What must be compiled in another way than the rest, because of its barriers, is compiled apart.
 
     Raises:
         TargetError: the target is one of which only source is made, or there is no device.
-        BuildError: the device's compiler refused.
+        BuildError: the device's compiler refused one of them.
     """
-    from loopwright.sched.runtime.device.opencl import OpenClProgram
+    from loopwright.sched.runtime.device.opencl import BARRIER, OpenClProgram, compiled
 
-    target = lowered.target
+    target = several[0].target
     assert isinstance(target, DeviceTarget)
     if target.kind != "opencl":
         raise TargetError(
             f"kernels for {target.kind} are made as source here, and not run: lw.lower(work, target={target.kind!r}).source()"
         )
-    return OpenClProgram(lowered.text, lowered.func, target)
+    kernels = [_named_apart(lowered, n if len(several) > 1 else None) for n, lowered in enumerate(several)]
+    texts = [source_of(found, target) for found in kernels]
+    waiting = [BARRIER in text for text in texts]
+    programs = {
+        kind: compiled("".join(t for t, k in zip(texts, waiting, strict=True) if k == kind), target)
+        for kind in sorted(set(waiting))
+    }
+    return [OpenClProgram(programs[k], found, target) for k, found in zip(waiting, kernels, strict=True)]
+
+
+def _named_apart(lowered: DeviceLowered, number: int | None) -> tuple[KernelFunction, ...]:
+    """Kernels under names that no other schedule's have, by its number; as they are called if there is none."""
+    kernels: tuple[KernelFunction, ...] = lowered.func
+    if number is None:
+        return kernels
+    return tuple(replace(kernel, name=f"{kernel.name}_of_{number}") for kernel in kernels)

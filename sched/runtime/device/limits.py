@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import ScheduleError
-from loopwright.sched.lowering.stmt import Launch, Program, launches_of
+from loopwright.sched.lowering.stmt import Alloc, Launch, Program, launches_of, walk_statements
 from loopwright.sched.runtime.device.target import DeviceTarget
 from loopwright.sched.scheduling.threads import BLOCKS, THREADS
+
+# What a thread may have of its own: CUDA's limit, on every device since compute capability 2.0.
+LOCAL_BYTES = 512 << 10
 
 
 def check_limits(program: Program, target: DeviceTarget) -> None:
@@ -18,6 +21,7 @@ def check_limits(program: Program, target: DeviceTarget) -> None:
     for launch in launches_of(program):
         check_threads(launch, target)
         check_shared(launch, target)
+        check_local(launch, target)
 
 
 def check_threads(launch: Launch, target: DeviceTarget) -> None:
@@ -48,6 +52,21 @@ def check_shared(launch: Launch, target: DeviceTarget) -> None:
         raise ScheduleError(
             f"the kernel of {launch.stage}: its shared buffers have {sum(sizes.values())} bytes ({parts}), and a block of "
             f"{target.kind} {target.mcpu} has {target.shared};\nmake the tiles smaller"
+        )
+
+
+def check_local(launch: Launch, target: DeviceTarget) -> None:
+    """The buffers of a thread fit what a thread may have of its own."""
+    sizes = {
+        s.buffer.name: _bytes(s.buffer.elements, s.buffer.dtype)
+        for s in walk_statements(launch.body)
+        if isinstance(s, Alloc)
+    }
+    if sum(sizes.values()) > LOCAL_BYTES:
+        parts = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        raise ScheduleError(
+            f"the kernel of {launch.stage}: a thread would have buffers of {sum(sizes.values())} bytes ({parts}), and may have "
+            f"{LOCAL_BYTES};\nmake the tiles smaller"
         )
 
 

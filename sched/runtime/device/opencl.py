@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,8 +17,11 @@ from loopwright.sched.errors import BuildError, TargetError
 from loopwright.sched.lowering.device.emit import KernelFunction
 from loopwright.sched.lowering.stmt import Buffer
 from loopwright.sched.runtime.device.target import DeviceTarget
+from loopwright.sched.runtime.target import host_facts
 
 POCL = "Portable Computing Language"
+# How the source says that threads wait for each other.
+BARRIER = "barrier("
 # Where in a file of its own a compiler found something.
 _FILE = re.compile(r"^\S+\.cl:\d+:\d+: ")
 NO_PACKAGE = "OpenCL needs the package pyopencl: pip install 'loopwright[opencl]'"
@@ -57,14 +61,24 @@ def described(name: str = "") -> DeviceTarget | None:
         return None
     device = _named(found, name)
     sizes: list[int] = list(device.max_work_item_sizes)
+    cpu = is_cpu(device)
     return DeviceTarget(
         "opencl",
         device.name.strip(),
         device.max_compute_units,
+        caches=host_facts().caches if cpu else DeviceTarget.caches,
+        cpu_vectors=4 * device.native_vector_width_float if cpu else 0,
         threads=device.max_work_group_size,
         block=(sizes[0], sizes[1], sizes[2]),
         shared=device.local_mem_size,
     )
+
+
+def is_cpu(device: Any) -> bool:
+    """Whether a device is a CPU, this machine's own."""
+    import pyopencl as cl
+
+    return bool(device.type & cl.device_type.CPU)
 
 
 def _named(found: Sequence[Any], name: str) -> Any:
@@ -109,22 +123,44 @@ def _queue(name: str) -> tuple[Any, Any]:
     return context, cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
 
 
-class OpenClProgram:
-    """Compiled kernels that run one after the other, and the arrays between them."""
+def compiled(source: str, target: DeviceTarget) -> Any:
+    """What the compiler of the target's device makes of the source.
 
-    def __init__(self, source: str, kernels: Sequence[KernelFunction], target: DeviceTarget) -> None:
-        try:
-            import pyopencl as cl
-        except ImportError:
-            raise TargetError(NO_PACKAGE) from None
-        self.cl, self.target = cl, target
+    Raises:
+        TargetError: there is no such device, or no pyopencl.
+        BuildError: the compiler refused.
+    """
+    try:
+        import pyopencl as cl
+    except ImportError:
+        raise TargetError(NO_PACKAGE) from None
+    context, queue = opened(target)
+    if not source:
+        return None
+    try:
+        with (
+            warnings.catch_warnings()
+        ):  # what a compiler remarks on, users of the language can do nothing about
+            warnings.simplefilter("ignore", cl.CompilerWarning)
+            return cl.Program(context, source).build(_options(queue.device, source))
+    except cl.RuntimeError as error:
+        raise BuildError(f"the OpenCL compiler refused: {_first_error(str(error))}") from None
+
+
+class OpenClProgram:
+    """Compiled kernels that run one after the other, and the arrays between them.
+
+    Args:
+        program: what :func:`compiled` made of their source, and perhaps of that of others.
+        kernels: those that are meant.
+        target: the device.
+    """
+
+    def __init__(self, program: Any, kernels: Sequence[KernelFunction], target: DeviceTarget) -> None:
+        import pyopencl as cl
+
+        self.cl, self.program, self.kernels, self.target = cl, program, tuple(kernels), target
         self.context, self.queue = opened(target)
-        options = _options(self.queue.device, source)
-        try:
-            self.program = cl.Program(self.context, source).build(options) if kernels else None
-        except cl.RuntimeError as error:
-            raise BuildError(f"the OpenCL compiler refused: {_first_error(str(error))}") from None
-        self.kernels = tuple(kernels)
 
     def run(
         self, inputs: dict[Buffer, np.ndarray[Any, Any]], outputs: dict[Buffer, np.ndarray[Any, Any]]
@@ -191,7 +227,7 @@ def _options(device: Any, source: str) -> list[str]:
     (tests/gpu/test_kernels.py, "tiles that do not divide"); they are right without its optimizations, which kernels without
     barriers keep.
     """
-    wrong = device.platform.name == POCL and "barrier(" in source
+    wrong = device.platform.name == POCL and BARRIER in source
     return ["-cl-opt-disable"] if wrong else []
 
 

@@ -9,15 +9,15 @@ from loopwright.sched.errors import BuildError
 from loopwright.sched.lowering.device.emit import KernelFunction
 from loopwright.sched.runtime.device.target import DeviceTarget
 
-# Arithmetic is rounded as it is written: functions that are computed in pieces rely on it. OpenCL's own `select` has no form for
-# some types that TVM calls it with.
+# OpenCL's own `select` has no form for some types that TVM calls it with.
 _HEAD = {
     "opencl": (
-        "#pragma OPENCL FP_CONTRACT OFF\n"
-        "#undef select\n"
-        "#define select(otherwise, then, condition) ((condition) ? (then) : (otherwise))\n"
+        "#undef select\n#define select(otherwise, then, condition) ((condition) ? (then) : (otherwise))\n"
     )
 }
+# What stands before a kernel: whether a product and a sum may be rounded once. Functions that are computed in pieces rely on
+# arithmetic that is rounded as it is written.
+_ROUNDING = {"opencl": {True: "#pragma OPENCL FP_CONTRACT OFF\n", False: "#pragma OPENCL FP_CONTRACT ON\n"}}
 
 
 def source_of(kernels: Sequence[KernelFunction], target: DeviceTarget) -> str:
@@ -30,14 +30,18 @@ def source_of(kernels: Sequence[KernelFunction], target: DeviceTarget) -> str:
 
     if not kernels:
         return ""
-    functions: dict[str, Any] = {}
+    rounding = _ROUNDING.get(target.kind, {})
     try:
         tvm_target = target.to_tvm().with_host(tvm.target.Target("llvm"))
-        for kernel in kernels:
-            functions[kernel.name] = _device_function(kernel, tvm_target)
-        module = tvm.tirx.transform.LowerIntrin()(tvm.IRModule(functions))
-        built = tvm.get_global_func(f"target.build.{target.kind}")(module, tvm_target)
-        return _HEAD.get(target.kind, "") + str(built.inspect_source())
+        build = tvm.get_global_func(f"target.build.{target.kind}")
+        # Rounding is said of each; others are written in one go, what they have in common once.
+        groups = [[kernel] for kernel in kernels] if rounding else [list(kernels)]
+        text = _HEAD.get(target.kind, "")
+        for group in groups:
+            functions = {kernel.name: _device_function(kernel, tvm_target) for kernel in group}
+            module = tvm.tirx.transform.LowerIntrin()(tvm.IRModule(functions))
+            text += rounding.get(group[0].exact, "") + str(build(module, tvm_target).inspect_source())
+        return text
     except BuildError:
         raise
     except Exception as error:  # TVM raises its own classes, of many lines

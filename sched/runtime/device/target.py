@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from loopwright.sched.errors import TargetError
@@ -29,6 +29,7 @@ class DeviceTarget(Target):
         threads: how many threads a block has at most; ``block``: how many along each axis.
         grid: how many blocks there are at most along each axis.
         shared: bytes of memory that the threads of a block can share.
+        cpu_vectors: bytes of a vector register, of a CPU that runs kernels as a device does; 0 of a GPU.
     """
 
     kind: str = "opencl"
@@ -37,16 +38,25 @@ class DeviceTarget(Target):
     block: tuple[int, int, int] = (256, 256, 64)
     grid: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
     shared: int = 32768
+    cpu_vectors: int = 0
 
     @property
     def vector_bytes(self) -> int:
         """Bytes of the widest vector a thread loads."""
-        return 16
+        return self.cpu_vectors or 16
 
     @property
     def registers(self) -> int:
         """How many such vectors a thread may hold."""
-        return 32
+        return 16 if self.cpu_vectors == 32 else 32
+
+    @property
+    def processor(self) -> Target | None:
+        """The CPU that runs the kernels, as schedules for CPUs ask about it; None of a GPU."""
+        if not self.cpu_vectors:
+            return None
+        features = {64: ("avx2", "avx512f", "fma"), 32: ("avx2", "fma")}.get(self.cpu_vectors, ())
+        return Target("cpu", self.mcpu, self.cores, features, self.caches)
 
     def describe(self) -> str:
         """One line for people."""
@@ -57,7 +67,13 @@ class DeviceTarget(Target):
 
     def to_json(self) -> dict[str, Any]:
         """A plain value, as it stands in a tuning log."""
-        limits = {"threads": self.threads, "block": list(self.block), "shared": self.shared}
+        limits: dict[str, Any] = {
+            "threads": self.threads,
+            "block": list(self.block),
+            "shared": self.shared,
+        }
+        if self.cpu_vectors:
+            limits["cpu_vectors"] = self.cpu_vectors
         return {"kind": self.kind, "mcpu": self.mcpu, "cores": self.cores, "features": [], **limits}
 
     def facts(self) -> dict[str, Any]:
@@ -76,8 +92,9 @@ class DeviceTarget(Target):
         try:
             x, y, z = map(int, value["block"])
             threads, shared, cores = (int(value[key]) for key in ("threads", "shared", "cores"))
+            kind, mcpu, vectors = str(value["kind"]), str(value["mcpu"]), int(value.get("cpu_vectors", 0))
             return cls(
-                str(value["kind"]), str(value["mcpu"]), cores, threads=threads, block=(x, y, z), shared=shared
+                kind, mcpu, cores, threads=threads, block=(x, y, z), shared=shared, cpu_vectors=vectors
             )
         except (KeyError, TypeError, ValueError) as error:
             raise TargetError(f"not a target: {value!r} ({error})") from None
@@ -121,7 +138,7 @@ def device_target(spec: Mapping[Any, Any], where: str) -> DeviceTarget:
     check_keys(plain, _KEYS, where)
     kind = str(plain["kind"])
     base = _LEAST[kind]
-    if kind == "opencl":
+    if kind == "opencl" and "arch" not in plain:
         from loopwright.sched.runtime.device.opencl import described
 
         base = described(_name(plain, "device", where)) or base
@@ -139,7 +156,7 @@ def device_target(spec: Mapping[Any, Any], where: str) -> DeviceTarget:
             f"{where}: block takes the most threads of each axis, such as [1024, 1024, 64], got {block!r}"
         )
     x, y, z = (_positive(count, "block", where) for count in block)
-    return DeviceTarget(kind, arch, cores, threads=threads, block=(x, y, z), grid=base.grid, shared=shared)
+    return replace(base, mcpu=arch, cores=cores, threads=threads, block=(x, y, z), shared=shared)
 
 
 def _name(spec: Mapping[str, Any], key: str, where: str) -> str:

@@ -1,0 +1,72 @@
+"""Vector loops as the languages of GPUs have them: of 2, 4, 8 or 16 lanes, and for moving, adding and multiplying."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from loopwright.sched import dtypes
+from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, rewrite, substitute, walk
+from loopwright.sched.lowering.affine import plus, times
+from loopwright.sched.lowering.stmt import Bind, For, Stmt, Store, Variable, seq
+
+LANES = (16, 8, 4, 2)
+# Vectors that are written out one after the other, at most; more are a loop.
+MOST_WRITTEN = 8
+
+
+def in_vectors(s: For) -> Stmt:
+    """A vector loop in vectors that there are, or lane by lane; itself, if it is such a vector already.
+
+    A longer one becomes several. What all lanes read is loaded once before them: in the text of a kernel, a vector of sixteen
+    equal elements names each of them.
+    """
+    lanes = next((n for n in LANES if isinstance(s.extent, int) and s.extent % n == 0), None)
+    if lanes is None or not isinstance(s.body, Store) or not _has_vectors(s.body):
+        return replace(s, kind="serial")
+    if lanes == s.extent:
+        return _loaded_before(s, s.body)
+    assert isinstance(s.extent, int)
+    lane, count = Axis(s.var.name, lanes), s.extent // lanes
+    part = Axis(f"{s.var.name}_part", count)
+    at = {s.var: plus(times(part, lanes), lane)}
+    store = replace(
+        s.body,
+        indices=tuple(substitute(index, at) for index in s.body.indices),
+        value=substitute(s.body.value, at),
+    )
+    vector = _loaded_before(replace(s, var=lane, extent=lanes), store)
+    return For(part, count, "unroll" if count <= MOST_WRITTEN else "serial", vector, s.label)
+
+
+def _loaded_before(s: For, store: Store) -> Stmt:
+    """The loop with this body, and before it a variable for each element that all lanes read."""
+    held: list[Bind] = []
+
+    def common(e: Expr) -> Expr | None:
+        if not isinstance(e, Load) or any(part is s.var for part in walk(e)):
+            return None
+        held.append(Bind(Variable(f"{e.tensor.name}_all", e.dtype), e))
+        return held[-1].var
+
+    value = rewrite(store.value, common)
+    if not held and store is s.body:
+        return s
+    return seq(*held, replace(s, body=replace(store, value=value)))
+
+
+def _has_vectors(store: Store) -> bool:
+    """Whether vectors of floats or whole numbers are moved, and floats are added and multiplied.
+
+    Others are taken apart: in OpenCL a comparison of vectors gives -1 for true, of the width of what is compared.
+    """
+    kind = store.buffer.dtype
+    return kind != "bool" and dtypes.stored(kind) == kind and _plain(store.value)
+
+
+def _plain(e: Expr) -> bool:
+    match e:
+        case Const() | Load() | Variable():
+            return e.dtype in dtypes.ALL and e.dtype not in dtypes.NARROW and e.dtype != "bool"
+        case Binary(op="add" | "sub" | "mul") if dtypes.is_float(e.dtype) and e.dtype not in dtypes.NARROW:
+            return _plain(e.a) and _plain(e.b)
+    return False
