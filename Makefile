@@ -7,7 +7,7 @@ PYTHON ?= python3
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench-overheads lock clean
+.PHONY: help demo test check bench bench-overheads lock clean
 
 BIN := .venv/bin
 READY := .venv/.installed
@@ -16,6 +16,7 @@ help:
 	@echo "make demo             tune a real operator for this machine (about two minutes)"
 	@echo "make test             run every test"
 	@echo "make check            style, format and types"
+	@echo "make bench            beside other libraries, row by row (hours; ARGS='--quick --only softmax' minutes)"
 	@echo "make bench-overheads  what a call, a lookup, a load and a trial cost"
 	@echo "make lock             choose the newest versions of the dependencies again"
 	@echo "make clean            remove the environment and everything built"
@@ -41,6 +42,9 @@ check: $(READY)
 	rm -rf .mypy && mkdir -p .mypy/loopwright
 	for path in loopwright/* sched autotune ops; do ln -s "../../$$path" .mypy/loopwright/; done
 	$(BIN)/mypy | sed -E 's#\.mypy/loopwright/(sched|autotune|ops)/#\1/#; s#^\.mypy/##'
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks.suite $(ARGS)
 
 bench-overheads: $(READY)
 	$(BIN)/python -m benchmarks.overheads

@@ -60,6 +60,38 @@ def unsharp(H: int, W: int) -> Any:
 
 
 @lw.operator
+def harris(H: int, W: int) -> Any:
+    """Halide's corner detector: how much the brightness of a colour image changes in every direction, around each pixel."""
+    img = lw.input("img", (3, H + 4, W + 4))
+    gray = lw.compute(
+        "gray",
+        (H + 4, W + 4),
+        lambda y, x: 0.299 * img[0, y, x] + 0.587 * img[1, y, x] + 0.114 * img[2, y, x],
+    )
+
+    def slope(at: Callable[[int, int], Any]) -> Any:
+        """Sobel's derivative along the second place."""
+        return sum(weight * (at(n, 2) - at(n, 0)) for n, weight in enumerate((1 / 12, 1 / 6, 1 / 12)))
+
+    shape = (H + 2, W + 2)
+    dx = lw.compute("dx", shape, lambda y, x: slope(lambda n, far: gray[y + n, x + far]))
+    dy = lw.compute("dy", shape, lambda y, x: slope(lambda n, far: gray[y + far, x + n]))
+
+    def total(a: Any, b: Any, y: Any, x: Any) -> Any:
+        return sum(a[y + i, x + j] * b[y + i, x + j] for i in range(3) for j in range(3))
+
+    xx = lw.compute("xx", (H, W), lambda y, x: total(dx, dx, y, x))
+    xy = lw.compute("xy", (H, W), lambda y, x: total(dx, dy, y, x))
+    yy = lw.compute("yy", (H, W), lambda y, x: total(dy, dy, y, x))
+
+    def response(y: Any, x: Any) -> Any:
+        trace = xx[y, x] + yy[y, x]
+        return xx[y, x] * yy[y, x] - xy[y, x] * xy[y, x] - 0.04 * trace * trace
+
+    return lw.compute("out", (H, W), response)
+
+
+@lw.operator
 def biased_gelu(M: int, N: int) -> Any:
     """gelu(x + bias), of the rows of a matrix."""
     x, bias = lw.input("x", (M, N)), lw.input("bias", (N,))

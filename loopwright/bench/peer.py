@@ -54,16 +54,17 @@ class Peer:
     Args:
         threads: for all that it runs.
         boot: the Python program that answers requests; by default :func:`loopwright.bench.child.main`.
+        python: the interpreter that runs it; by default this one.
 
     Raises:
         BenchError: by any request, when the process has died.
         LoopwrightError: what the process itself raised.
     """
 
-    def __init__(self, threads: int, boot: str = _BOOT) -> None:
+    def __init__(self, threads: int, boot: str = _BOOT, python: str = sys.executable) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._process = subprocess.Popen(
-            [sys.executable, "-c", boot],
+            [python, "-c", boot],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
