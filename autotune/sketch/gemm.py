@@ -16,7 +16,7 @@ from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.extents import known
 from loopwright.sched.recipes.facts import native_lanes
 from loopwright.sched.recipes.gemm import GemmPlan, Packing, Sharing, gemm
-from loopwright.sched.recipes.gemm_plan import gemm_plan
+from loopwright.sched.recipes.gemm_plan import gemm_plan, sharings
 from loopwright.sched.recipes.graph import feeding
 from loopwright.sched.recipes.products import Products, products_of
 from loopwright.sched.recipes.roles import Roles, packable, packed_ahead
@@ -34,7 +34,6 @@ MOST_CODE, MOST_COPIES = 96, 192
 MOST_BAND = 64
 # Shares of the cores that differ more than this are not worth measuring.
 UNEVEN = 1.34
-SHARINGS: tuple[Sharing, ...] = ("columns", "rows", "both")
 
 
 def gemm_sketches(base: Schedule, roles: Roles, target: Target) -> Iterator[Sketch]:
@@ -42,7 +41,7 @@ def gemm_sketches(base: Schedule, roles: Roles, target: Target) -> Iterator[Sket
 
     Where narrow elements are multiplied, all of them have the instruction for that.
     """
-    products = products_of(base.nests, roles, target)
+    roles, products = products_of(base.nests, roles, target)
     default = gemm_plan(roles, target, products)
     knobs = _knobs(roles, target, products)
     plan = replace(default, **_plan_numbers(knobs, roles), order=f"{roles.stage.name}.order")
@@ -50,7 +49,7 @@ def gemm_sketches(base: Schedule, roles: Roles, target: Target) -> Iterator[Sket
     feeds = () if roles.turned or products else tuple(feeding(base.nests, roles.stage.name))
     for packing in _packings(roles, products):
         for depth in _depths(roles, packing):
-            for sharing in SHARINGS if roles.shared is None else SHARINGS[:2]:
+            for sharing in sharings(roles, products):
                 for here in [(), feeds] if feeds else [()]:
                     made = replace(plan, depth=depth, packing=packing, sharing=sharing, here=here)
                     sketch = _sketch(base, roles, target, made, knobs, default)
@@ -86,10 +85,11 @@ def _packings(roles: Roles, products: Products | None) -> tuple[Packing, ...]:
     if not can:
         return ("none",)
     needed: tuple[Packing, ...] = () if roles.pack or products else ("none",)
-    if packed_ahead(roles):
-        return (*needed, "root")
     # Blocks that differ only in what they read besides would pack the same again and again.
-    return (*needed, "root") if roles.shared is not None else (*needed, "block", "root")
+    again = (
+        roles.shared is not None or packed_ahead(roles) or (products is not None and products.stream.merged)
+    )
+    return (*needed, "root") if again else (*needed, "block", "root")
 
 
 def _depths(roles: Roles, packing: Packing) -> list[Knob | None]:

@@ -21,6 +21,7 @@ from loopwright.sched.recipes.default import default_schedule, schedule_stage
 from loopwright.sched.recipes.graph import dominant, finish_inside, followers, inline_all
 from loopwright.sched.recipes.groups import groups
 from loopwright.sched.recipes.packing import pack_ahead
+from loopwright.sched.recipes.products import products_of
 from loopwright.sched.recipes.reductions import in_two_passes
 from loopwright.sched.recipes.refine import refined
 from loopwright.sched.recipes.roles import Roles, roles_of
@@ -88,9 +89,10 @@ def _of_stage(base: Schedule, name: str, target: Target) -> Iterator[Sketch]:
         return
     refined_base, roles = refined(base, name)
     if tiled(roles):
-        for tile in (roles, turned(roles)):
-            if tile is not None and tile.gemm_like:
-                yield from gemm_sketches(refined_base, tile, target)
+        tiles = [tile for tile in (roles, turned(roles)) if tile is not None and tile.gemm_like]
+        narrow = [tile for tile in tiles if products_of(refined_base.nests, tile, target)[1] is not None]
+        for tile in narrow or tiles:
+            yield from gemm_sketches(refined_base, tile, target)
         return
     roles = roles_of(base.nests, name)
     rule: Rule = elementwise_sketches

@@ -121,11 +121,9 @@ def tile_stage(schedule: Schedule, name: str, target: Target) -> Schedule | None
     """The stage with a register tile; None if none pays, or if the directives of none are legal."""
     s, roles = refined(schedule, name)
     tiles = [tile for tile in (tile_roles(roles, target), roles) if tile is not None and tile.gemm_like]
-    narrow = [
-        (tile, products_of(s.nests, tile, target)) for tile in (*tiles, turned(roles)) if tile is not None
-    ]
+    narrow = [products_of(s.nests, tile, target) for tile in (*tiles, turned(roles)) if tile is not None]
     plain = [(tile, None) for tile in tiles]
-    for tile, products in [*((tile, found) for tile, found in narrow if found is not None), *plain]:
+    for tile, products in [*(found for found in narrow if found[1] is not None), *plain]:
         try:
             return gemm(s, tile, gemm_plan(tile, target, products))
         except ScheduleError:

@@ -93,7 +93,7 @@ class _Gemm:
         """The whole recipe."""
         s, plan, stage = self.schedule, self.plan, self.stage
         if plan.products is not None:
-            s = keep(s, plan.products, stage, plan.lanes * self.roles.itemsize)
+            s = keep(s, plan.products, self.roles, plan.lanes * self.roles.itemsize)
         s = s.split(f"{stage}.{self.rows}", (self.row_tile, self.row), plan.rows)
         s = s.split(f"{stage}.{self.row_tile}", (self.row_block, self.row_in), plan.row_tiles, WHOLE)
         tail = "pad" if self.dot else "auto"
@@ -116,7 +116,7 @@ class _Gemm:
             s = pack(s, operand, self.roles, plan.columns, at, plan.products)
         if self.dot is not None:
             return self._tensorized(s, self.dot)
-        return steps_last(s, self.roles, plan.lanes) if self.roles.turned else s
+        return steps_last(s, self.roles, plan.lanes) if self.roles.turned and plan.products is None else s
 
     def _steps_split(self, s: Schedule) -> Schedule:
         """The innermost steps of the reduction: in groups that an intrinsic sums, in blocks, and some written out."""

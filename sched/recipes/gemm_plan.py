@@ -59,14 +59,14 @@ def gemm_plan(roles: Roles, target: Target, products: Products | None = None) ->
     # A block of columns stays in the second cache while all rows pass by.
     itemsize = roles.itemsize if products is None else dtypes.itemsize(products.stream_dtype)
     wide = max(1, min(column_tiles, target.l2 // 2 // max(1, depth * columns * itemsize)))
-    packing = packing_of(roles, rows, column_tiles, always=products is not None)
-    sharing: Sharing = "columns"
+    packing = packing_of(roles, rows, column_tiles, products)
+    sharing, *_ = possible = sharings(roles, products)
     band = band_of(roles, target)
     batches = prod(known(axis.extent) for axis in roles.outer)
     batches = batches if band is None else ceil(batches / band)
     if batches >= 2 * target.cores:
         row_block, column_block = row_tiles, column_tiles if packing == "root" else wide
-    elif column_tiles >= target.cores:
+    elif column_tiles >= target.cores and "columns" in possible:
         row_block, column_block = row_tiles, even_share(column_tiles, wide, target.cores)
     else:
         sharing = "rows"
@@ -90,14 +90,28 @@ def gemm_plan(roles: Roles, target: Target, products: Products | None = None) ->
     )
 
 
-def packing_of(roles: Roles, rows: int, column_tiles: int, always: bool = False) -> Packing:
+def sharings(roles: Roles, products: Products | None = None) -> tuple[Sharing, ...]:
+    """What the cores can divide among themselves.
+
+    A vector of an intrinsic that is not full is padded, which an axis cannot be that is fused with others.
+    """
+    lanes = products.lanes if products is not None else 1
+    if roles.vector is not None and known(roles.vector.extent) % lanes:
+        return ("rows",) if roles.outer else ("columns", "rows")
+    return ("columns", "rows", "both") if roles.shared is None else ("columns", "rows")
+
+
+def packing_of(roles: Roles, rows: int, column_tiles: int, products: Products | None = None) -> Packing:
     """Pack what must be, and what many rows read; once for all where blocks outside the tile would do the same again."""
     assert roles.rows is not None
     if packed_ahead(roles):
         return "root"
     again = any(not o.uses(axis) for axis in roles.outer for o in roles.streams)
+    if products is not None:
+        # Where a block of fused axes begins is no number of whole vectors, as an intrinsic wants it.
+        return "root" if again or products.stream.merged else "block"
     reads = known(roles.rows.extent) * (known(roles.shared.extent) if roles.shared is not None else 1)
-    if not (always or roles.pack) and (column_tiles == 1 or reads < 4 * rows):
+    if not roles.pack and (column_tiles == 1 or reads < 4 * rows):
         return "none"
     return "root" if again else "block"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Axis
-from loopwright.sched.language.extents import known
+from loopwright.sched.language.extents import known, known_shape
 from loopwright.sched.recipes.graph import feeding
 from loopwright.sched.recipes.names import Names, free_name
 from loopwright.sched.recipes.products import Products
@@ -56,19 +56,20 @@ def pack(
     order = sorted(reducing, key=lambda loop: [axis in loops[loop] for axis in roles.steps], reverse=True)
     s = s.transform_layout(name, " ".join([*others, outer, *order, inner, *terms]))
     if at is None:
-        s = s.parallel(f"{name}.{[*others, outer][0]}")
+        wide = [loop for loop, size in zip(loops, operand.shape, strict=False) if loop in others and size > 1]
+        s = s.parallel(f"{name}.{[*wide, outer][0]}")
     for loop in terms:
         s = s.unroll(f"{name}.{loop}")
     return s.vectorize(f"{name}.{inner}")
 
 
-def keep(schedule: Schedule, products: Products, stage: str, vector_bytes: int) -> Schedule:
+def keep(schedule: Schedule, products: Products, roles: Roles, vector_bytes: int) -> Schedule:
     """Copy what the rows read, if the instruction does not take it as it is: of another type, groups not whole or not side by
     side. A producer that nothing else reads is computed right into the copy."""
-    operand, axis = products.kept, products.axis
+    operand, axis, stage = products.kept, products.axis, roles.stage.name
     source = schedule.nests.tensor(operand.name)
     assert source is not None
-    apart = products.terms > 1 and not operand.contiguous(axis)
+    apart = not operand.contiguous(axis) and (products.terms > 1 or roles.turned)
     if source.dtype == products.kept_dtype and not products.padded and not apart:
         return schedule
     name = free_name(schedule.nests, f"{operand.name}_rows")
@@ -79,9 +80,11 @@ def keep(schedule: Schedule, products: Products, stage: str, vector_bytes: int) 
     lanes = vector_bytes // dtypes.itemsize(products.kept_dtype)
     if apart:
         return _turned(s, name, operand, axis, lanes)
-    *outer, last = [loop.name for loop in s.nests.stages[name].loops]
-    wide = [loop for loop, size in zip(outer, source.shape, strict=False) if known(size) > 1]
-    s = s.parallel(f"{name}.{wide[0]}") if wide else s
+    loops = [loop.name for loop in s.nests.stages[name].loops]
+    *outer, last = [
+        loop for loop, size in zip(loops, known_shape(source.shape), strict=True) if size > 1
+    ] or loops[-1:]
+    s = s.parallel(f"{name}.{outer[0]}") if outer else s
     return s.vectorize(f"{name}.{last}", lanes)
 
 

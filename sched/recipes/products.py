@@ -7,7 +7,7 @@ instruction, narrow floats are widened once, in the copies, and not in the inner
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loopwright.sched import dtypes
 from loopwright.sched.intrinsics.registry import Intrinsic, find
@@ -83,14 +83,17 @@ class Products:
         return {self.axis: 1} in self.kept.dims or (not self.padded and self.kept.contiguous(self.axis))
 
 
-def products_of(nests: Nests, roles: Roles, target: Target) -> Products | None:
-    """How to sum what a stage sums, if that is products of two narrow operands; None if nothing is better than plain code."""
+def products_of(nests: Nests, roles: Roles, target: Target) -> tuple[Roles, Products | None]:
+    """How to sum what a stage sums, if that is products of two narrow operands; None if nothing is better than plain code.
+
+    The roles that come with it have the axis innermost of which neighbours are summed at once.
+    """
     reduce, values = roles.stage.reduce, definitions(nests)[roles.stage.name].values
     if reduce is None or reduce.op != "sum" or len(values) != 1 or not roles.steps or not roles.gemm_like:
-        return None
+        return roles, None
     factors, sides = _factors(values[0]), _sides(roles)
     if factors is None or sides is None or {side.name for side in sides} != set(factors):
-        return None
+        return roles, None
     kinds = [factors[side.name] for side in sides]
     for name, steps in PREFERRED.items():
         intrinsic = find(name, "products")
@@ -98,13 +101,16 @@ def products_of(nests: Nests, roles: Roles, target: Target) -> Products | None:
             continue
         a, b = (operand.dtype for operand in intrinsic.operands)
         lanes, terms = known(intrinsic.stage.shape[0]), known(intrinsic.operands[0].shape[0])
-        made = Products(*sides, a, b, roles.steps[-1], terms, lanes, steps, name)
-        if made.regular:
-            return made
+        for axis in reversed(roles.steps):
+            made = Products(*sides, a, b, axis, terms, lanes, steps, name)
+            if made.regular:
+                return replace(roles, last=axis), made
     wide = reduce.dtype
-    if dtypes.is_float(wide) and any(kind != wide and dtypes.holds(wide, kind) for kind in kinds):
-        return Products(*sides, wide, wide, roles.steps[-1])
-    return None
+    if dtypes.is_float(wide) and any(
+        dtypes.itemsize(kind) <= 2 and dtypes.holds(wide, kind) for kind in kinds
+    ):
+        return roles, Products(*sides, wide, wide, roles.steps[-1])
+    return roles, None
 
 
 def _takes(intrinsic: Intrinsic, kinds: list[str], into: str) -> bool:

@@ -94,6 +94,7 @@ class Roles:
         pack: operands that the vector axis moves, but not to the next element: they must be packed.
         streams: operands that the vector axis moves and ``rows`` does not.
         spatial: all of the spatial axes, in the order in which the output lies in memory.
+        last: the reduction axis that is to be innermost, if one has been chosen.
     """
 
     stage: Stage
@@ -105,6 +106,7 @@ class Roles:
     pack: tuple[Operand, ...]
     streams: tuple[Operand, ...]
     spatial: tuple[Axis, ...] = ()
+    last: Axis | None = None
 
     @property
     def slides(self) -> bool:
@@ -127,6 +129,8 @@ class Roles:
         Last comes the one along which lies what the rows read; of a turned stage which reads that often, so that laying it out
         anew is little work, those that are no step to a neighbour.
         """
+        if self.last is not None:
+            return (*(axis for axis in self.reduce if axis is not self.last), self.last)
         kept = [o for o in self.operands if self.vector is None or not o.uses(self.vector)]
         points = prod(known(axis.extent) for axis in self.stage.all_axes)
         if self.turned and all(points >= OFTEN * o.elements for o in kept):
