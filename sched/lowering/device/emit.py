@@ -87,7 +87,7 @@ class DeviceEmitter(Emitter):
     """Writes kernels. Arrays of bool lie in memory as bytes: kernels take no others."""
 
     def __init__(self, vectors: bool) -> None:
-        super().__init__(fused=False, scope="local")
+        super().__init__(fused=False, scope="local", counted="int32")
         self.vectors = vectors
         self.exact = False
 
