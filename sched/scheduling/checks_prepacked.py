@@ -47,6 +47,9 @@ def why_not(nests: Nests, nest: StageNest) -> str | None:
     ]
     if followed:
         return f"{followed[0]} follows it inside its loops, and would be computed with it"
+    started = [n.name for n in nests.stages.values() if n.start == nest.name]
+    if started:
+        return f"the reduction of {started[0]} goes on from what it stores, and would change it"
     if nest.scope != "global":
         return f"it is kept in {nest.scope} memory, which does not outlive a call"
     if not any(t.weight for t in inputs.values()):

@@ -34,7 +34,7 @@ def roots_ahead(nests: Nests) -> set[str]:
 
 
 def roots_in_calls(nests: Nests) -> set[str]:
-    """The stages at root computed in every call: all but those that are prepacked, and those that only these read."""
+    """The stages at root computed in every call: outputs, and all that is not prepacked and not read by such stages alone."""
     members: dict[str, list[str]] = {}
     for name in nests.stages:
         members.setdefault(root_of(nests, name), []).append(name)
@@ -42,7 +42,8 @@ def roots_in_calls(nests: Nests) -> set[str]:
         root: {root_of(nests, reader) for name in names for reader in readers(nests, name)} - {root}
         for root, names in members.items()
     }
+    outputs = {root_of(nests, name) for name in nests.outputs.values()}
     found = set(members) - set(prepacked(nests))
-    while gone := {root for root in found if read_by[root] and not read_by[root] & found}:
+    while gone := {root for root in found - outputs if read_by[root] and not read_by[root] & found}:
         found -= gone
     return found

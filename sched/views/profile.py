@@ -102,6 +102,10 @@ def _operations(kernel: Kernel, arrays: Sequence[Any]) -> dict[str, int]:
     """What each root stage computes, at the sizes of the arrays."""
     schedule = kernel.schedule
     assert schedule is not None
+    weights = kernel.weights
+    packed = weights and weights.with_packed(arrays, {})
+    if weights and packed:
+        arrays = weights.spread(packed)
     if schedule.work.sizes:
         schedule = at_numbers(schedule, bound(schedule.work, [tuple(array.shape) for array in arrays]))
     body = program_of(schedule, kernel.target).body

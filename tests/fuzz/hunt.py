@@ -15,16 +15,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from types import FrameType
 
 import loopwright as lw
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.reference import Expected, random_inputs
+from loopwright.sched.runtime.weights import packed_once
 from loopwright.sched.scheduling.schedule import Schedule
 from tests.fuzz.open_works import numbers
 from tests.fuzz.special_moves import KINDS, draw, filled, inputs_of_cases
 from tests.fuzz.tiles import intrinsic_tile, register_tile
+from tests.fuzz.weights import prepacking, weighed
 from tests.fuzz.works import random_work
 from tests.sched.generate import propose
 
@@ -74,14 +77,16 @@ class HangError(Exception):
     """A case took too long."""
 
 
-def hunt(numbers: Iterable[int]) -> Tally:
-    """Run cases by their numbers."""
+def hunt(numbers: Iterable[int], weights: bool = False) -> Tally:
+    """Run cases by their numbers; with ``weights``, some inputs are weights, and what depends on them alone is prepacked."""
     tally = Tally()
     for number in numbers:
         tally.cases += 1
-        work = random_work(number)
+        work = weighed(random_work(number), number) if weights else random_work(number)
         try:
             schedule = random_schedule(work, Random(number), tally)
+            if weights:
+                schedule = prepacking(schedule, number)
         except Exception as error:  # a directive is refused by a ScheduleError, or accepted
             tally.failures.append(f"case {number}: {type(error).__name__} while it was written: {error}")
             continue
@@ -144,8 +149,10 @@ def _differences(work: Workload, schedule: Schedule, kernel: lw.Kernel, number: 
     for sizes in numbers(work) if work.sizes else ({},):
         known = work.at(sizes) if sizes else work
         for arrays in inputs_of_cases(work, schedule, random_inputs(known, number)):
-            wrong = Expected.of(known, arrays).check(kernel(*arrays))
-            yield f"{wrong} {sizes or ''}".strip() if wrong else None
+            expected = Expected.of(known, arrays)
+            for given in (arrays, packed_once(kernel, arrays)) if kernel.weights else (arrays,):
+                wrong = expected.check(kernel(*given))
+                yield f"{wrong} {sizes or ''}".strip() if wrong else None
 
 
 def _hang(signum: int, frame: FrameType | None) -> None:
@@ -172,10 +179,12 @@ def report(number: int, work: Workload, schedule: Schedule, wrong: str) -> str:
         nest = str(schedule)
     except Exception as error:  # printing may be what is wrong
         nest = f"# {type(error).__name__}: {error}"
+    weights = any(tensor.weight for tensor in work.inputs)
+    made = f"weighed(random_work({number}), {number})" if weights else f"random_work({number})"
     return (
         f"case {number}: {wrong}\n"
-        f"from tests.fuzz.hunt import failure, random_work\n"
-        f"work = random_work({number})\n{schedule.to_python()}\nprint(failure(work, schedule, {number}))\n"
+        f"from tests.fuzz.hunt import failure, random_work, weighed\n"
+        f"work = {made}\n{schedule.to_python()}\nprint(failure(work, schedule, {number}))\n"
         f"# {work!r}\n{nest}\n"
     )
 
@@ -192,10 +201,12 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=1500)
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--weights", action="store_true", help="some inputs are weights")
     options = parser.parse_args()
     tally, began = Tally(), time.monotonic()
     with ProcessPoolExecutor(options.jobs) as pool:
-        for part in pool.map(hunt, chunks(options.start, options.cases, 25)):
+        run = partial(hunt, weights=options.weights)
+        for part in pool.map(run, chunks(options.start, options.cases, 25)):
             tally.add(part)
             for text in part.failures:
                 print(text, flush=True)

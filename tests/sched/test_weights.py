@@ -74,6 +74,19 @@ def halves(N: int) -> Workload:
     return parts()
 
 
+def total_beside() -> Workload:
+    """An output that is made of weights alone, and read by what is prepacked alone."""
+
+    @lw.operator
+    def beside() -> Any:
+        x, W = lw.input("x", (5,)), lw.input("W", (5,), weight=True)
+        squares = lw.compute("squares", (5,), lambda i: W[i] * W[i])
+        scaled = lw.compute("scaled", (5,), lambda i: squares[i] + 1)
+        return squares, lw.compute("y", (5,), lambda i: x[i] * scaled[i])
+
+    return beside()
+
+
 def assert_right(schedule: Schedule) -> Kernel:
     """With packed weights, with plain arrays and by name, the kernel computes what the formula means."""
     work = schedule.work
@@ -149,6 +162,7 @@ def test_whatever_depends_on_weights_alone() -> None:
     assert_right(plain.prepack("wide"))
     assert_right(plain.prepack("wide").prepack("sums").storage_align("wide", "r", 16))
     assert_right(plain.cache_read("W", name="Wp").pad("Wp", "j", 16).prepack("Wp"))
+    assert_right(total_beside().schedule().prepack("scaled"))
     assert_right(halves(7).schedule().vectorize("ends.i", 4).prepack("ends"))
 
 
