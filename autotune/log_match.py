@@ -88,7 +88,7 @@ def compare_targets(recorded: Mapping[str, Any], wanted: Mapping[str, Any]) -> T
     if recorded.get("kind") != wanted.get("kind"):
         return TargetMatch(f"for {recorded.get('kind')}, not {wanted.get('kind')}", (), 3)
     processor, here = recorded.get("mcpu"), wanted.get("mcpu")
-    obstacle = _missing_features(recorded, wanted)
+    obstacle = _missing_features(recorded, wanted) or _beyond_limits(recorded, wanted)
     if obstacle is not None:
         return TargetMatch(obstacle, (), 3)
     differences = []
@@ -104,6 +104,20 @@ def compare_targets(recorded: Mapping[str, Any], wanted: Mapping[str, Any]) -> T
             differences.append(f"{key} {recorded[key]} (here {wanted[key]})")
     rank = 0 if not differences else 2 if other else 1
     return TargetMatch(None, tuple(differences), rank)
+
+
+def _beyond_limits(recorded: Mapping[str, Any], wanted: Mapping[str, Any]) -> str | None:
+    """Say what a record's device may have been asked for that the wanted one has not, or None.
+
+    What suits a CPU that runs kernels as a device does, blocks of one thread, is of no use to a GPU, nor the other way round.
+    """
+    if bool(recorded.get("cpu_vectors")) != bool(wanted.get("cpu_vectors")):
+        return "for a CPU behind OpenCL, and not for a GPU" if recorded.get("cpu_vectors") else "for a GPU"
+    for key, of in (("threads", "threads a block"), ("shared", "bytes of shared memory")):
+        needed, have = recorded.get(key), wanted.get(key)
+        if isinstance(needed, int) and isinstance(have, int) and needed > have:
+            return f"for a device with {needed} {of}, and this has {have}"
+    return None
 
 
 def _missing_features(recorded: Mapping[str, Any], wanted: Mapping[str, Any]) -> str | None:

@@ -21,7 +21,7 @@ from loopwright.sched.runtime.target import Target
 
 Array = np.ndarray[Any, Any]
 # Which features these are: another number where :data:`NAMES`, or what one of them means, has changed.
-VERSION = 3
+VERSION = 4
 # Of so many workloads, the nearest ones, and of so many trials of each.
 MOST_WORKLOADS, MOST_TRIALS = 4, 150
 

@@ -19,7 +19,8 @@ from loopwright.autotune.features.nestshape import (
     product,
     write_of,
 )
-from loopwright.autotune.features.stagecost import StageCost, stage_cost
+from loopwright.autotune.features.stagecost import SIDE_BY_SIDE, StageCost, stage_cost
+from loopwright.sched import dtypes
 from loopwright.sched.language.expr import loads
 from loopwright.sched.language.extents import known
 from loopwright.sched.lowering.prepare import Definition, definitions
@@ -27,6 +28,7 @@ from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.nest import Nests
 from loopwright.sched.scheduling.prepacked import roots_in_calls
 from loopwright.sched.scheduling.roots import root_of
+from loopwright.sched.scheduling.threads import THREADS, bound_axes
 
 Sizes = Mapping[str, Mapping[str, Size]]
 
@@ -41,12 +43,13 @@ NAMES = (
     "stages", "inner_stages", "side_points", "side_lanes", "serial_side", "side_estimate",
     "tails", "all_operations", "all_fetches", "all_code",
     *(f"{feature}_{nth}" for nth in SIDES for feature in OF_SIDE),
+    "threads", "shared_bytes",
 )  # fmt: skip
 # Of these the logarithm to base 2 is given.
 _LOGARITHMIC = {
     "estimate", "compute", "fetch", "move1", "move2", "move3", "lanes", "unrolled", "tile_bytes",
     "traffic1", "traffic2", "traffic3", "parallel", "outer0", "outer1", "outer2", "inner_reduction",
-    "side_points", "side_estimate", "all_operations", "all_fetches", "all_code",
+    "side_points", "side_estimate", "all_operations", "all_fetches", "all_code", "threads", "shared_bytes",
     *(f"{feature}_{nth}" for nth in SIDES for feature in ("time", "fetch", "lanes", "inner_reduction")),
 }  # fmt: skip
 LOGARITHMS = [nth for nth, name in enumerate(NAMES) if name in _LOGARITHMIC]
@@ -146,11 +149,13 @@ def _place(
         names = [loop.name for loop in host.shape.nest.loops]
         cut = names.index(place.loop) + 1
         last = nests.last(nests.head(name))
-        region = _region(host, last, frozenset(names[cut:]), produced=place.kind == "after")
+        # What is shared is there for all threads of a block, once.
+        mates = set(bound_axes(host.shape.nest, THREADS).values()) if nest.scope == "shared" else set()
+        region = _region(host, last, frozenset(names[cut:]) | mates, produced=place.kind == "after")
         dims = zip(definition.stage.dims, region, strict=True) if region else ()
         domain |= {axis.name: size for axis, size in dims if axis is not None}
-        runs = host.shape.product(names[:cut]) * host.cost.runs
-        outer = [loop.name for loop in host.shape.nest.loops[:cut] if loop.kind == "parallel"]
+        runs = host.shape.product([loop for loop in names[:cut] if loop not in mates]) * host.cost.runs
+        outer = [loop.name for loop in host.shape.nest.loops[:cut] if loop.kind in SIDE_BY_SIDE]
         around = host.shape.product(outer) if outer else host.around
     shape = NestShape(nest, numbers.factors.get(name, {}), domain)
     accesses = [_sized(access, name, structure, numbers) for access in structure.accesses[name]]
@@ -231,6 +236,7 @@ def _rows(stages: Sequence[Placed], target: Target, count: int) -> Array:
     ]  # fmt: skip
     for nth in SIDES:
         columns += _of_side(stages[nth], times[nth]) if nth < len(stages) else NO_SIDE
+    columns += [c.threads, 1 + sum(_shared_bytes(p) for p in stages)]
     rows = np.empty((count, len(NAMES)))
     for nth, column in enumerate(columns):
         rows[:, nth] = column
@@ -242,6 +248,15 @@ def _of_side(placed: Placed, time: tuple[Size, ...]) -> list[Size]:
     """What is said of a stage beside the main one: :data:`OF_SIDE`."""
     c = placed.cost
     return [time[0], time[2], c.lanes, c.chains, placed.shape.tails, _inner_reduction(placed)]
+
+
+def _shared_bytes(placed: Placed) -> Size:
+    """What a stage takes of the memory that the threads of a block share."""
+    nest = placed.shape.nest
+    if nest.scope != "shared":
+        return 0
+    elements = placed.shape.product([loop.name for loop in nest.loops if not loop.reduce])
+    return elements * sum(dtypes.itemsize(dtype) for dtype in nest.stage.dtypes)
 
 
 def _inner_reduction(placed: Placed) -> Size:

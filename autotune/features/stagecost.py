@@ -13,6 +13,10 @@ from loopwright.sched.language.expr import walk as walk_expr
 from loopwright.sched.lowering.prepare import Definition
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.nest import Loop
+from loopwright.sched.scheduling.threads import BLOCKS, THREADS
+
+# Loops that cores share out among themselves.
+SIDE_BY_SIDE = ("parallel", *BLOCKS)
 
 
 @dataclass
@@ -29,7 +33,8 @@ class StageCost:
         fetches: vector loads, broadcasts and gathers.
         tile_bytes: working set of one run of the innermost reduction loops.
         traffic: bytes into L1, L2, and L3.
-        parallel: iterations of parallel loops (1: none).
+        parallel: iterations of loops that are parallel or bound to blocks (1: none).
+        threads: of a block on a GPU (1: none).
         waste: operations there are per operation needed; tails and part-filled vectors.
         gathers: share of the fetches that take a vector lane by lane.
     """
@@ -45,6 +50,7 @@ class StageCost:
     tile_bytes: Size
     traffic: tuple[Size, Size, Size]
     parallel: Size
+    threads: Size
     waste: Size
     gathers: Size
     stores: Size
@@ -98,7 +104,8 @@ def stage_cost(
         fetches=total * fetches,
         tile_bytes=sum(shape.touched(access, inner) for access in accesses),
         traffic=_traffic(shape, accesses, target),
-        parallel=shape.product([loop.name for loop in nest.loops if loop.kind == "parallel"]),
+        parallel=shape.product([loop.name for loop in nest.loops if loop.kind in SIDE_BY_SIDE]),
+        threads=shape.product([loop.name for loop in nest.loops if loop.kind in THREADS]),
         waste=np.maximum(computed / np.maximum(needed, 1.0), 1.0)
         * (vectors * native / lanes if vector else 1.0),
         gathers=gathers / np.maximum(fetches, 1e-9),

@@ -34,14 +34,21 @@ def facts(threads: int, target: Any = None) -> dict[str, str]:
     """Machine, threads and versions, in words."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     named = f", {target.mcpu}" if target is not None else ""
+    times = {"times": "of kernels, by the device's events, without copies"} if on_device(target) else {}
     return {
         "machine": f"{cpu_model()}{named}, {cores} cores",
         "threads": f"{threads}, for every contender",
+        **times,
         "versions": (
             f"loopwright {loopwright.__version__}, TVM {importlib.metadata.version('apache-tvm')}, "
             f"NumPy {numpy_text()}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
         ),
     }
+
+
+def on_device(target: Any) -> bool:
+    """Whether a target is a device, which times its kernels itself."""
+    return target is not None and target.kind != "cpu"
 
 
 def other_load(threads: int) -> str | None:

@@ -157,7 +157,7 @@ def tune(
     click.echo(_table(items, watch, _measured(found, on, log, objective)))
     if objective != "time":
         click.echo(records_table(_asked_for(items, on, log, objective)))
-    _show_deployment(items, operator, log, objective)
+    _show_deployment(items, operator, target, log, objective)
     return 0 if found else NOTHING_FOUND
 
 
@@ -224,9 +224,12 @@ def _table(items: Sequence[Item], watch: Watch, measured: Mapping[str, Compariso
     return "\n".join([*lines, *(f"all of {text}" for text in shared)])
 
 
-def _show_deployment(items: Sequence[Item], operator: str | None, log: Path, objective: Named) -> None:
+def _show_deployment(
+    items: Sequence[Item], operator: str | None, target: str, log: Path, objective: Named
+) -> None:
     """The line of code, and the commands, that use what was found."""
     if len(items) != 1 or operator is None:
         return
     smallest = ', objective="memory"' if objective == "memory" else ""
-    click.echo(f'in Python: loopwright.build({items[0].work}, log="{log}"{smallest})')
+    on = "" if target == "cpu" else f', target="{target}"'
+    click.echo(f'in Python: loopwright.build({items[0].work}{on}, log="{log}"{smallest})')

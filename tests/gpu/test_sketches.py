@@ -11,6 +11,7 @@ import loopwright as lw
 from loopwright import ops
 from loopwright.autotune.sketch import sketches
 from loopwright.autotune.space import SearchSpace
+from loopwright.sched.language.stage import Stage
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.recipes.default import default_schedule
 from loopwright.sched.recipes.device import one_by_one, runs_on
@@ -127,3 +128,27 @@ def test_vectors_of_any_length(lanes: int) -> None:
         work.schedule().split("C.j", ("jo", "ji"), lanes).reorder("C", "i jo k ji").bind("C.i", "blockIdx.x")
     )
     check_on_device(work, schedule.vectorize("C.ji"))
+
+
+def test_the_model_sees_threads_and_shared_memory() -> None:
+    space = space_of(WORKS["product"], TARGETS["cuda"])
+    point = next(p for p in space.seeds() if space.sketches[p.space].name == "tiles, shared")
+    seen = dict(zip(space.feature_names, space.rows([point])[0].tolist(), strict=True))
+    chosen = space.sketches[point.space].chosen(point.choice)
+    rows, columns = chosen["C.down"] * chosen["C.rows"], chosen["C.across"] * chosen["C.columns"]
+    assert 2 ** seen["threads"] == chosen["C.down"] * chosen["C.across"]
+    assert round(2 ** seen["parallel"]) == -(-256 // rows) * -(-192 // columns)
+    assert round(2 ** seen["shared_bytes"]) == 1 + 4 * chosen["C.depth"] * (rows + columns)
+
+
+@on_device
+def test_bytes_that_do_not_lie_side_by_side() -> None:
+    """TVM's text for a vector of these is wrong: they are moved one by one."""
+
+    @lw.operator
+    def turned(M: int, N: int) -> Stage:
+        A = lw.input("A", (M, N), "int8")
+        return lw.compute("B", (N, M), lambda i, j: A[j, i])
+
+    work = turned(8, 6)
+    check_on_device(work, work.schedule().bind("B.i", "blockIdx.x").vectorize("B.j", 4))

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, rewrite, substitute, walk
-from loopwright.sched.lowering.affine import plus, times
-from loopwright.sched.lowering.stmt import Bind, For, Stmt, Store, Variable, seq
+from loopwright.sched.lowering.affine import linear, plus, times
+from loopwright.sched.lowering.places import flat
+from loopwright.sched.lowering.stmt import Bind, Buffer, For, Stmt, Store, Variable, seq
 
 LANES = (16, 8, 4, 2)
 # Vectors that are written out one after the other, at most; more are a loop.
@@ -21,7 +22,7 @@ def in_vectors(s: For) -> Stmt:
     equal elements names each of them.
     """
     lanes = next((n for n in LANES if isinstance(s.extent, int) and s.extent % n == 0), None)
-    if lanes is None or not isinstance(s.body, Store) or not _has_vectors(s.body):
+    if lanes is None or not isinstance(s.body, Store) or not _has_vectors(s.body, s.var):
         return replace(s, kind="serial")
     if lanes == s.extent:
         return _loaded_before(s, s.body)
@@ -54,13 +55,32 @@ def _loaded_before(s: For, store: Store) -> Stmt:
     return seq(*held, replace(s, body=replace(store, value=value)))
 
 
-def _has_vectors(store: Store) -> bool:
+def _has_vectors(store: Store, lane: Axis) -> bool:
     """Whether vectors of floats or whole numbers are moved, and floats are added and multiplied.
 
-    Others are taken apart: in OpenCL a comparison of vectors gives -1 for true, of the width of what is compared.
+    Others are taken apart: in OpenCL a comparison of vectors gives -1 for true, of the width of what is compared. So are bytes
+    that do not lie side by side: TVM's text for them packs four into an integer, and stores that in each lane.
     """
     kind = store.buffer.dtype
-    return kind != "bool" and dtypes.stored(kind) == kind and _plain(store.value)
+    if kind == "bool" or dtypes.stored(kind) != kind or not _plain(store.value):
+        return False
+    places = [(store.buffer, store.indices)]
+    places += [(e.tensor, e.indices) for e in walk(store.value) if isinstance(e, Load)]  # type: ignore[misc]
+    return all(
+        dtypes.itemsize(buffer.dtype) > 1 or _step(buffer, indices, lane) in (0, 1)
+        for buffer, indices in places
+    )
+
+
+def _step(buffer: Buffer, indices: tuple[Expr, ...], lane: Axis) -> int | None:
+    """How far apart the places of two lanes are; None if that changes."""
+    found = 0
+    for term, step in linear(flat(buffer, indices)).terms.values():
+        if term is lane:
+            found += step
+        elif any(part is lane for part in walk(term)):
+            return None
+    return found
 
 
 def _plain(e: Expr) -> bool:

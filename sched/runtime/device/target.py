@@ -93,8 +93,16 @@ class DeviceTarget(Target):
             x, y, z = map(int, value["block"])
             threads, shared, cores = (int(value[key]) for key in ("threads", "shared", "cores"))
             kind, mcpu, vectors = str(value["kind"]), str(value["mcpu"]), int(value.get("cpu_vectors", 0))
+            l1, l2, l3 = (int(value.get(f"l{n + 1}", size)) for n, size in enumerate(cls.caches))
             return cls(
-                kind, mcpu, cores, threads=threads, block=(x, y, z), shared=shared, cpu_vectors=vectors
+                kind,
+                mcpu,
+                cores,
+                caches=(l1, l2, l3),
+                threads=threads,
+                block=(x, y, z),
+                shared=shared,
+                cpu_vectors=vectors,
             )
         except (KeyError, TypeError, ValueError) as error:
             raise TargetError(f"not a target: {value!r} ({error})") from None
@@ -131,9 +139,13 @@ _LEAST = {
 def device_target(spec: Mapping[Any, Any], where: str) -> DeviceTarget:
     """A target from what a user writes: ``{"kind": "cuda", "arch": "sm_90"}``; of OpenCL, the device that ``"device"`` names.
 
+    What :meth:`DeviceTarget.to_json` wrote is taken as it is.
+
     Raises:
         TargetError: an unknown key, or a value that makes no sense.
     """
+    if "mcpu" in spec:
+        return DeviceTarget.from_json(spec)
     plain = {_TVM_KEYS.get(str(k), str(k)): v for k, v in spec.items() if str(k) not in _TVM_IGNORED}
     check_keys(plain, _KEYS, where)
     kind = str(plain["kind"])
