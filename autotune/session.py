@@ -58,6 +58,7 @@ class Session:
         validate: asked about the outputs of each candidate that may become the best.
         cold: noted in the records.
         objective: what is searched for.
+        device: where candidates run, if not here.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Session:
         validate: Validate | None = None,
         cold: bool = False,
         objective: Objective = TIME,
+        device: str = "",
     ) -> None:
         self.work, self.target, self.space, self.space_id = work, target, space, space_id
         self.search, self.log, self.seed, self.progress = search, log, seed, progress
@@ -93,7 +95,7 @@ class Session:
         records = log.records(work.key, target)
         self.aim = Aim(objective, work, space.shared_by, records)
         self._held = self.aim.known.figure  # when it last fell by GAIN
-        self.device = measured_on(target)
+        self.device = device or measured_on(target)
         self._fates = fates_of(records, self.device)
         self._next_trial = len(records)
         self._resume(records)

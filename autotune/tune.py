@@ -18,6 +18,7 @@ from loopwright.autotune.events import Finished, Progress, Started, silent
 from loopwright.autotune.front import chosen, timed
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.measure.bench import Bench
+from loopwright.autotune.measure.rpc import Farm
 from loopwright.autotune.measure.task import Limits, Repeats
 from loopwright.autotune.numbers import filed, measured_at
 from loopwright.autotune.objective import ObjectiveLike, objective_of
@@ -30,10 +31,12 @@ from loopwright.autotune.sketch.around import sketches_around
 from loopwright.autotune.space import SearchSpace, Sketch
 from loopwright.autotune.validate import Validate
 from loopwright.sched.errors import TuneError
+from loopwright.sched.language.extern import externs
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.runtime.device.opencl import lacking
 from loopwright.sched.runtime.device.target import DeviceTarget
 from loopwright.sched.runtime.target import Target, host
+from loopwright.sched.runtime.toolchain import find_tool
 from loopwright.sched.scheduling.schedule import Schedule
 
 Space = Schedule | Sequence[Schedule]
@@ -46,6 +49,7 @@ def tune(
     work: Workload,
     target: object = "cpu",
     *,
+    device: str | None = None,
     trials: int | None = None,
     more: int | None = None,
     minutes: float | None = None,
@@ -66,11 +70,12 @@ def tune(
     limits: Limits | None = None,
     worker_command: Sequence[str] | None = None,
 ) -> TuneResult:
-    """Search for a fast schedule of ``work``, measuring candidates on this machine.
+    """Search for a fast schedule of ``work``, measuring candidates on this machine, or on devices elsewhere.
 
     Args:
         work: the workload.
-        target: what to tune for; this host must be able to run it.
+        target: what to tune for; this host must be able to run it, or ``device``.
+        device: where candidates run, if not here: ``"rpc://host:port/key"``, devices that a tracker lends; see docs/remote.md.
         trials: how many records the log shall have in the end of this workload and target (of this space, if one is
             given): the same call again measures nothing, and after an interruption the rest. 200 if nothing else is said.
         more: this many trials, whatever the log has.
@@ -108,7 +113,8 @@ def tune(
         A :class:`~loopwright.autotune.result.TuneResult`: ``best``, ``found``, ``measured``, ``failures``.
 
     Raises:
-        TuneError: an argument makes no sense, the target is not this machine, or no worker can start: nothing was measured. Or
+        TuneError: an argument makes no sense, the target is not this machine, there is no such device, or no worker can start:
+            nothing was measured. No device has been lent for ``limits.wait_seconds``; all that was measured is in the log. Or
             the log has too few trials for ``save_model``, or ``objective`` raised or returned no finite number; all that was
             measured is in the log.
         LogError: the log cannot be written, or is none. Nothing was measured.
@@ -124,7 +130,7 @@ def tune(
     check_numbers(trials, more, minutes, seed, patience)
     sought = objective_of(objective)
     check_hooks(progress, validate, limits, worker_command, repeats)
-    parsed = runnable(target)
+    parsed, farm = measurable(target, device, work)
     searched = guided(search, model, parsed)
     learnt = writable(save_model) if save_model is not None else None
     where, space_id = space_of(work, parsed, space, start)
@@ -143,6 +149,7 @@ def tune(
             validate,
             cold,
             sought,
+            str(farm or ""),
         )
         have = opened.count(work.key, parsed, space_id if space_id != AUTOMATIC else None)
         wanted = wanted_trials(trials, more, minutes, have)
@@ -151,7 +158,7 @@ def tune(
         names = tuple(sketch.name for sketch in where.sketches)
         told(Started(str(work), str(parsed), have, wanted, minutes, where.size, names))
         if wanted is None or wanted > 0:
-            with Bench(limits, worker_command, parsed, seed, cold, repeats) as bench:
+            with Bench(limits, worker_command, parsed, seed, cold, repeats, farm) as bench:
                 run_batches(session, bench, Budget(wanted, until, began, patience))
         result = result_of(session, opened, time.monotonic() - began)
         if at is not None:
@@ -283,6 +290,30 @@ def check_numbers(
         raise TuneError(f"minutes={minutes!r}: a positive number is expected")
 
 
+def measurable(target: object, device: str | None, *works: Workload) -> tuple[Target, Farm | None]:
+    """The target, and the devices elsewhere that candidates run on; None for this machine.
+
+    Raises:
+        TuneError: there is no such device, this machine cannot run, or cannot link, what is built for the target, or a workload
+            calls C functions, which a device elsewhere does not have.
+    """
+    if device is None:
+        return runnable(target), None
+    farm, parsed = Farm.parse(device), Target.parse(target)
+    if isinstance(parsed, DeviceTarget):
+        raise TuneError(f"device={device!r} lends CPUs, and the target is {parsed}")
+    if find_tool("CC", parsed.triple) is None:
+        raise TuneError(
+            f"candidates for {parsed.triple} are linked here, and there is no C compiler for it: "
+            f"apt-get install gcc-{parsed.triple}"
+        )
+    for work in works:
+        if any(externs(work)):
+            raise TuneError(f"{work} calls C functions, which devices elsewhere do not have; measure it here")
+    farm.count()
+    return parsed, farm
+
+
 def runnable(target: object) -> Target:
     """The target, if this machine can run what is built for it."""
     parsed = Target.parse(target)
@@ -291,7 +322,8 @@ def runnable(target: object) -> Target:
     missing = parsed.missing_on(host())
     if missing:
         raise TuneError(
-            f"{parsed}: this machine lacks {', '.join(missing)}, so nothing can be measured for it here"
+            f"{parsed}: this machine lacks {', '.join(missing)}, so nothing can be measured for it here; "
+            "device= measures elsewhere"
         )
     return parsed
 

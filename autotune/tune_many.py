@@ -24,9 +24,9 @@ from loopwright.autotune.tune import (
     check_hooks,
     check_numbers,
     check_workload,
+    measurable,
     opened_log,
     result_of,
-    runnable,
     space_of,
 )
 from loopwright.autotune.validate import Validate
@@ -64,6 +64,7 @@ def tune_many(
     items: Sequence[Item | tuple[str, Workload] | tuple[str, Workload, float]],
     target: object = "cpu",
     *,
+    device: str | None = None,
     trials: int | None = None,
     more: int | None = None,
     minutes: float | None = None,
@@ -90,8 +91,8 @@ def tune_many(
             long it takes and what its batches have gained so far (:func:`loopwright.autotune.share.expected_gain`). With another
             objective, savings are of its figure: bytes, geometric means of seconds and bytes, or what your function returns.
         patience: a workload is done when so many of its trials in a row have not improved it by one per cent.
-        target, log, seed, progress, search, model, save_model, objective, validate, cold, repeats, limits, worker_command: as in
-            ``tune``.
+        target, device, log, seed, progress, search, model, save_model, objective, validate: as in ``tune``.
+        cold, repeats, limits, worker_command: likewise.
 
     Returns:
         A result for each item, in order.
@@ -110,7 +111,7 @@ def tune_many(
     check_numbers(trials, more, minutes, seed, patience)
     sought = objective_of(objective)
     check_hooks(progress, validate, limits, worker_command, repeats)
-    parsed = runnable(target)
+    parsed, farm = measurable(target, device, *(item.workload for item in parts_of))
     searched = guided(search, model, parsed)
     learnt = writable(save_model) if save_model is not None else None
     told = progress or silent
@@ -137,6 +138,7 @@ def tune_many(
                 validate,
                 cold,
                 sought,
+                str(farm or ""),
             )
             have = opened.count(work.key, parsed)
             wanted = wanted_trials(trials, more, minutes, have)
@@ -144,7 +146,7 @@ def tune_many(
             told(Started(str(work), str(parsed), have, wanted, minutes, space.size, names))
             parts[work.key] = _Part(item, session, Budget(wanted, until, start, patience), over=wanted == 0)
         if any(not part.over for part in parts.values()):
-            with Bench(limits, worker_command, parsed, seed, cold, repeats) as bench:
+            with Bench(limits, worker_command, parsed, seed, cold, repeats, farm) as bench:
                 _share(list(parts.values()), bench)
         results = {key: _finished(part, opened, told) for key, part in parts.items()}
         if learnt is not None:

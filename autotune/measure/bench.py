@@ -11,7 +11,8 @@ from loopwright.autotune.measure.finals import Finals
 from loopwright.autotune.measure.hosts import memory_limit, usable_cores
 from loopwright.autotune.measure.nursery import Nursery
 from loopwright.autotune.measure.pool import Pool
-from loopwright.autotune.measure.task import Limits, Repeats, Task
+from loopwright.autotune.measure.rpc import Farm
+from loopwright.autotune.measure.task import KEPT_KERNELS, Limits, Repeats, Task
 from loopwright.autotune.verify import prepare
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.runtime.device.target import DeviceTarget
@@ -19,12 +20,16 @@ from loopwright.sched.runtime.target import Target
 
 # Workers that build for one device, at most: each holds arrays there.
 MOST_BUILDERS = 8
+# A session on a device ends by itself when a race could be over, and so much later.
+SPARE_SECONDS = 10.0
 
 
-def seats_for(target: Target) -> Sequence[int | None]:
-    """The cores that workers are pinned to, one on each that the target has; for a device they build on any core, and take
-    turns on it."""
+def seats_for(target: Target, devices: int = 0) -> Sequence[int | None]:
+    """The cores that workers are pinned to, one on each that the target has; for a device, or several elsewhere, they build on
+    any core, and take turns."""
     cores = usable_cores()
+    if devices:
+        return [None] * max(devices, min(len(cores), MOST_BUILDERS))
     if isinstance(target, DeviceTarget):
         return [None] * min(len(cores) or 1, MOST_BUILDERS)
     return cores[: target.cores] or (None,)
@@ -41,10 +46,11 @@ class Bench:
         seed: int = 0,
         cold: bool = False,
         repeats: Repeats | None = None,
+        farm: Farm | None = None,
     ) -> None:
         self.target, self.seed, self.cold, self.repeats = target, seed, cold, repeats or Repeats()
         self._limits = limits or Limits(memory_bytes=memory_limit())
-        self._command = command
+        self._command, self._farm = command, farm
         self._tasks: dict[str, Task] = {}
         self._stack = ExitStack()
         self.pool: Pool
@@ -54,7 +60,8 @@ class Bench:
         with ExitStack() as stack:
             self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="loopwright-")))
             nursery = stack.enter_context(Nursery(self._command))
-            self.pool = stack.enter_context(Pool(nursery, self._limits, seats_for(self.target)))
+            seats = seats_for(self.target, self._farm.count() if self._farm else 0)
+            self.pool = stack.enter_context(Pool(nursery, self._limits, seats))
             self.finals = stack.enter_context(Finals(nursery, self._limits, self.target.cores))
             self._stack = stack.pop_all()
         return self
@@ -68,6 +75,16 @@ class Bench:
             folder = self._folder / work.key[:16]
             folder.mkdir()
             prepare(work, folder, self.seed)
-            target = self.target.to_json()
-            self._tasks[work.key] = Task(work.key, work.to_json(), target, folder, self.cold, self.repeats)
+            device = str(self._farm) if self._farm is not None else None
+            races = self.repeats.most_seconds * KEPT_KERNELS
+            self._tasks[work.key] = Task(
+                work.key,
+                work.to_json(),
+                self.target.to_json(),
+                folder,
+                self.cold,
+                self.repeats,
+                device,
+                self._limits.run_seconds + races + SPARE_SECONDS,
+            )
         return self._tasks[work.key]

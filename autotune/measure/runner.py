@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 Function = Callable[..., Any]
 
 
+class Lost(Exception):
+    """The device, or the process on it, ended while a candidate was there. Whosever fault it is, the
+    candidate is tried once more."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """What a runner is made for: one task, in one worker.
@@ -30,6 +35,8 @@ class Setting:
         outputs: the arrays of this process in which their results are looked at.
         folder: a folder of the run, which is deleted in the end; all workers of a task are given the same.
         cold: whether caches are emptied before each timed call.
+        device: where candidates run, if not here: ``rpc://host:port/key``.
+        session_seconds: how long they may have a device there, at most.
     """
 
     target: Target
@@ -37,6 +44,8 @@ class Setting:
     outputs: Sequence[Guarded]
     folder: Path
     cold: bool
+    device: str | None = None
+    session_seconds: float = 0.0
 
 
 class Runner(Protocol):
@@ -80,7 +89,11 @@ class Runner(Protocol):
 
 
 def runner_for(setting: Setting) -> Runner:
-    """The runner for a target: of OpenCL, the device; of a CPU, this host."""
+    """The runner for a task: devices that a tracker lends; else of OpenCL, the device; of a CPU, this host."""
+    if setting.device is not None:
+        from loopwright.autotune.measure.run_rpc import RpcRunner
+
+        return RpcRunner(setting)
     if isinstance(setting.target, DeviceTarget):
         from loopwright.autotune.measure.run_opencl import OpenClRunner
 

@@ -100,7 +100,7 @@ class Seat:
         allowed = {
             "build": self.limits.build_seconds,
             "run": self.limits.run_seconds,
-            "wait": float("inf"),  # for others, who have their own limits
+            "wait": self.limits.wait_seconds,
             "start": START_SECONDS,
         }[phase]
         self.deadline = time.monotonic() + allowed + more
@@ -132,6 +132,11 @@ class Seat:
             return "compile-timeout", f"not compiled after {self.limits.build_seconds:g} s"
         if self.phase == "run":
             return "run-timeout", f"still running after {self.limits.run_seconds:g} s"
+        if self.phase == "wait":
+            raise TuneError(
+                f"no device was free for {self.limits.wait_seconds:g} s, and what was measured is in the log: "
+                f"{self.child.last_words() or 'all are taken'}"
+            )
         raise TuneError(
             f"a worker did not start within {START_SECONDS:g} s; its last words: {self.child.last_words() or 'none'}"
         )
@@ -163,7 +168,8 @@ def note(seat: Seat, message: dict[str, object]) -> Outcome | None:
             seat.deadline = float("inf")
         case "phase":
             trial = message.get("trial")
-            seat.enter(str(message["phase"]), trial if isinstance(trial, int) else None)
+            more = float(str(message.get("more", 0)))
+            seat.enter(str(message["phase"]), trial if isinstance(trial, int) else None, more)
         case "outcome":
             fields = {key: value for key, value in message.items() if key != "event"}
             outcome = Outcome(**fields)  # type: ignore[arg-type]

@@ -27,11 +27,13 @@ class Limits:
         build_seconds: to lower and compile it.
         run_seconds: to run, check and time it.
         memory_bytes: resident memory of its worker.
+        wait_seconds: until it is its turn on a device; then the run ends.
     """
 
     build_seconds: float = 15.0
     run_seconds: float = 20.0
     memory_bytes: int = 4096 * MEBIBYTE
+    wait_seconds: float = 600.0
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,8 @@ class Task:
         folder: where the input arrays and the reference's outputs lie; see ``verify.py``.
         cold: whether the caches are emptied before each timed call.
         repeats: how often finals are timed.
+        device: where candidates run, if not here.
+        session_seconds: how long they may have a device there, at most.
     """
 
     key: str
@@ -90,6 +94,8 @@ class Task:
     folder: Path
     cold: bool = False
     repeats: Repeats = Repeats()
+    device: str | None = None
+    session_seconds: float = 0.0
 
     def message(self) -> dict[str, Any]:
         """The task as a worker is told of it."""
@@ -101,6 +107,8 @@ class Task:
             "folder": str(self.folder),
             "cold": self.cold,
             "repeats": asdict(self.repeats),
+            "device": self.device,
+            "session_seconds": self.session_seconds,
         }
 
 

@@ -60,7 +60,15 @@ class Loaded:
         judge = Judge.load(work, folder)
         guarded = [Guarded(value) for value in judge.values]
         target = Target.from_json(message["target"])
-        setting = Setting(target, load_inputs(work, folder), guarded, folder, message["cold"])
+        setting = Setting(
+            target,
+            load_inputs(work, folder),
+            guarded,
+            folder,
+            message["cold"],
+            message["device"],
+            message["session_seconds"],
+        )
         return cls(work, target, judge, guarded, Repeats(**message["repeats"]), runner_for(setting))
 
     @property
@@ -116,18 +124,39 @@ class Worker:
             functions = self.compile_all(task, self.ask(self.lower_all(task, candidates)))
             spent = (time.perf_counter() - start) / len(candidates)
         for trial, function in functions.items():
-            with self.turn(task.runner.alone, "run", trial):
-                self.answer(trial, partial(self.attempt, task, function, message["cut"], spent))
+            attempt = partial(self.attempt, task, function, message["cut"], spent)
+            self.answer(trial, partial(self.in_turn, task, attempt, trial))
 
     @contextmanager
     def turn(
-        self, free: Callable[[], AbstractContextManager[None]], phase: str, trial: int | None = None
+        self,
+        free: Callable[[], AbstractContextManager[None]],
+        phase: str,
+        trial: int | None = None,
+        more: float = 0.0,
     ) -> Iterator[None]:
-        """Wait until it is this worker's turn, for which it is given time, and say what it does then."""
+        """Wait until it is this worker's turn, and say what it does then, for which it is given time: ``more`` than usual."""
         self.channel.send(event="phase", phase="wait", trial=trial)
         with free():
-            self.channel.send(event="phase", phase=phase, trial=trial)
+            self.channel.send(event="phase", phase=phase, trial=trial, more=more)
             yield
+
+    def in_turn(
+        self, task: Loaded, action: Callable[[], Any], trial: int | None = None, more: float = 0.0
+    ) -> Any:
+        """What ``action`` gives when it is this worker's turn to run something; if the device is lost, once more on another."""
+        from loopwright.autotune.measure.runner import Lost
+
+        try:
+            with self.turn(task.runner.alone, "run", trial, more):
+                return action()
+        except Lost:
+            pass
+        try:
+            with self.turn(task.runner.alone, "run", trial, more):
+                return action()
+        except Lost as lost:
+            raise Failure("run-crash", f"twice, {one_line(lost)}") from lost
 
     def attempt(self, task: Loaded, function: Any, cut: float | None, spent: float) -> dict[str, Any]:
         """Compare a candidate's result, and time it, on this core or on the device."""
@@ -180,8 +209,7 @@ class Worker:
         with failures():
             function = task.runner.compile_finalist(self.lower(task, message["schedule"]))
         spent = time.perf_counter() - start
-        self.channel.send(event="phase", phase="run")
-        self.check(task, function)
+        self.in_turn(task, partial(self.check, task, function), message["trial"])
         self.kernels[message["key"], message["trial"]] = function
         while len(self.kernels) > 2 * KEPT_KERNELS:  # never fewer than the tuner believes
             self.kernels.popitem(last=False)
@@ -192,9 +220,8 @@ class Worker:
         from loopwright.autotune.verify import save_outputs
 
         task = self.task(message)
-        self.channel.send(event="phase", phase="run")
         task.judge.poison(task.outputs)
-        task.runner.run(self.kernels[message["key"], message["trial"]])
+        self.in_turn(task, partial(task.runner.run, self.kernels[message["key"], message["trial"]]))
         save_outputs(Path(message["folder"]), task.outputs)
         self.channel.send(event="shown")
 
@@ -204,7 +231,9 @@ class Worker:
         functions = [self.kernels[message["key"], trial] for trial in message["trials"]]
         for trial in message["trials"]:
             self.kernels.move_to_end((message["key"], trial))
-        times = timing.race(functions, task.runner.stopwatch(task.repeats.sample_seconds), task.repeats)
+        stopwatch = task.runner.stopwatch(task.repeats.sample_seconds)
+        race = partial(timing.race, functions, stopwatch, task.repeats)
+        times = self.in_turn(task, race, more=task.repeats.most_seconds * len(functions))
         self.channel.send(event="times", times=times)
 
     def task(self, message: dict[str, Any]) -> Loaded:
@@ -221,6 +250,7 @@ class Worker:
 
     def check(self, task: Loaded, function: Any) -> None:
         """Run into poisoned outputs and compare: an element left unwritten, or wrong, fails the candidate."""
+        from loopwright.autotune.measure.runner import Lost
         from loopwright.sched.runtime.failure import DONE, status_of
 
         outputs = task.outputs
@@ -228,7 +258,7 @@ class Worker:
         try:
             with no_memory():
                 answer = task.runner.run(function)
-        except Failure:
+        except (Failure, Lost):
             raise
         except Exception as error:
             raise Failure("run-crash", f"{type(error).__name__}: {one_line(error)}") from error

@@ -12,6 +12,7 @@ import loopwright
 from loopwright.cli.bench import bench
 from loopwright.cli.build import build
 from loopwright.cli.cache import cache
+from loopwright.cli.lend import lend
 from loopwright.cli.logs import log
 from loopwright.cli.ops import ops
 from loopwright.cli.report import report
@@ -21,7 +22,14 @@ from loopwright.sched.errors import LoopwrightError
 
 INTERRUPTED = 130
 MISTAKE = 2
-OPTIONAL = {"filelock": "tune", "jinja2": "tune", "psutil": "tune", "xgboost": "tune", "matplotlib": "plot"}
+OPTIONAL = {
+    "filelock": "tune",
+    "jinja2": "tune",
+    "psutil": "tune",
+    "tornado": "remote",
+    "xgboost": "tune",
+    "matplotlib": "plot",
+}
 """Packages that an installation that only deploys is without, and the extra that each belongs to."""
 
 
@@ -44,7 +52,7 @@ def cli() -> None:
     """
 
 
-for command in (tune, bench, build, report, log, cache, ops, targets):
+for command in (tune, bench, build, report, log, cache, ops, targets, lend):
     cli.add_command(command)
 
 

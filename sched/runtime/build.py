@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -200,8 +200,11 @@ def compile_lowered(
     return kernel
 
 
-def compile_candidates(several: Sequence[Lowered]) -> list[Any]:
-    """The compiled functions of schedules of one target that are to be compared; see :func:`compile_quickly`.
+def compile_candidates(
+    several: Sequence[Lowered],
+    compiled: Callable[[Sequence[tuple[Any, Signature]], Target], Sequence[Any]] = compile_quickly,
+) -> list[Any]:
+    """The compiled functions of schedules of one target that are to be compared, made by :func:`compile_quickly` or the like.
 
     Of a schedule that prepacks, a :class:`~loopwright.sched.runtime.weights.Candidate`.
 
@@ -219,7 +222,7 @@ def compile_candidates(several: Sequence[Lowered]) -> list[Any]:
             if ahead is None
             else [(low.func, ahead[1].entry), (ahead[0], ahead[1].pack)]
         )
-    functions = iter(compile_quickly(parts, several[0].target))
+    functions = iter(compiled(parts, several[0].target))
     return [_candidate(functions, how) for how in packing]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from loopwright.sched import dtypes
 from loopwright.sched.errors import BuildError, TargetError
 from loopwright.sched.runtime.c_entry import c_entry
-from loopwright.sched.runtime.entry import packed_entry
+from loopwright.sched.runtime.entry import OBJECT_HEADER_BYTES, packed_entry
 from loopwright.sched.runtime.pool_ir import POOL_IR
 from loopwright.sched.runtime.signature import DLPACK_CODES, Signature
 from loopwright.sched.runtime.target import Target
@@ -30,9 +30,13 @@ def entry_name(nth: int) -> str:
 
 
 def compile_module(
-    parts: Sequence[tuple[Any, Signature]], target: Target, checks: bool, quick: bool = False
+    parts: Sequence[tuple[Any, Signature]],
+    target: Target,
+    checks: bool,
+    quick: bool = False,
+    header: int = OBJECT_HEADER_BYTES,
 ) -> tuple[Any, list[Any]]:
-    """Compile functions into one module, where they go by :func:`entry_name`.
+    """Compile functions into one module, where they go by :func:`entry_name`; ``header`` is that of ``packed_entry``.
 
     Returns:
         TVM's module, and the functions before their entries were wrapped around them.
@@ -53,7 +57,7 @@ def compile_module(
             name = entry_name(nth)
             module = tvm.IRModule({name: func.with_attr("global_symbol", name)})
             plain.append(_passes(tvm_target)(module)[name])
-            entries[name] = packed_entry(plain[-1], signature, name, checks)
+            entries[name] = packed_entry(plain[-1], signature, name, checks, header)
         module = _final_passes()(tvm.IRModule(entries))
         built = tvm.get_global_func("target.build.llvm")(module, tvm_target)
     except Exception as error:  # TVM raises its own classes, of many lines

@@ -36,7 +36,9 @@ DEVICE_CPU = 1
 CALLING_CONV_PACKED = 1
 
 
-def packed_entry(func: Any, signature: Signature, symbol: str, checks: bool = True) -> Any:
+def packed_entry(
+    func: Any, signature: Signature, symbol: str, checks: bool = True, header: int = OBJECT_HEADER_BYTES
+) -> Any:
     """Wrap the lowered ``func`` (a PrimFunc over buffers) as a packed function exported as ``symbol``.
 
     Args:
@@ -44,6 +46,8 @@ def packed_entry(func: Any, signature: Signature, symbol: str, checks: bool = Tr
         signature: what the arrays must look like.
         symbol: the name to look the function up by.
         checks: compile the checks. Without them the caller must know what it passes.
+        header: bytes before the DLTensor behind an argument; 0 where pointers to DLTensors themselves are passed, as TVM's RPC
+            does, which takes an entry without checks.
     """
     from tvm import tirx
     from tvm.ir import PointerType, PrimType
@@ -70,7 +74,7 @@ def packed_entry(func: Any, signature: Signature, symbol: str, checks: bool = Tr
         ran = IfThenElse(all_of(kinds), sizes.around(ran, handles), None)
     else:
         ran = sizes.around(ran, handles)
-    body = tirx.SeqStmt([*_unpack(args, handles), ran])
+    body = tirx.SeqStmt([*_unpack(args, handles, header), ran])
     if checks:
         tensors = [
             tirx.tvm_struct_get(args, i, ANY_TYPE_INDEX, "int32") == _int32(TYPE_TENSOR)
@@ -113,7 +117,7 @@ def all_of(conditions: list[Any]) -> Any:
     return reduce(tirx.And, conditions, tirx.const(True, "bool"))
 
 
-def _unpack(args: Any, handles: list[Any]) -> list[Any]:
+def _unpack(args: Any, handles: list[Any], header: int) -> list[Any]:
     """Bind each handle to the DLTensor inside its tensor object."""
     from tvm import tirx
     from tvm.ir import PointerType, PrimType
@@ -121,7 +125,7 @@ def _unpack(args: Any, handles: list[Any]) -> list[Any]:
     void = PointerType(PrimType("void"))
     objects = [tirx.tvm_struct_get(args, i, ANY_VALUE, void) for i in range(len(handles))]
     return [
-        tirx.Bind(handle, tirx.handle_add_byte_offset(pointer, OBJECT_HEADER_BYTES))
+        tirx.Bind(handle, tirx.handle_add_byte_offset(pointer, header))
         for handle, pointer in zip(handles, objects, strict=True)
     ]
 

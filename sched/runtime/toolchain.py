@@ -45,7 +45,7 @@ def tool(variable: str, triple: str | None = None) -> str:
         package, what = f"gcc-{triple}", f"{what} for {triple}"
     raise ExportError(
         f"export needs {what} to link the library, and none was found (looked for {looked}).\n"
-        f"Install {package}, or set {called}. Running kernels and tuning work without one."
+        f"Install {package}, or set {called}. Running kernels and tuning here work without one."
     )
 
 
