@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from loopwright.ops.activation import activate, activate_numpy
+from loopwright.ops.operands import Pair, both, common, summed_in
 from loopwright.ops.windows import (
     PADDING_MODES,
     Padding,
@@ -21,7 +22,7 @@ from loopwright.ops.windows import (
     windows,
     with_padding,
 )
-from loopwright.sched.dtypes import accumulator, is_float
+from loopwright.sched.dtypes import is_float
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language.builders import cast, compute, input, reduce_axis, sum
 from loopwright.sched.language.expr import Axis, Expr
@@ -33,9 +34,9 @@ from loopwright.sched.reference.numbers import Array
 TAPS = ("t", "r", "s")
 
 
-def result(dtype: str) -> str:
+def result(dtype: Pair) -> str:
     """The dtype of a convolution: the inputs' own of floats, the accumulator's of integers."""
-    return dtype if is_float(dtype) else accumulator(dtype)
+    return common(dtype) if is_float(common(dtype)) else summed_in(dtype)
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Options:
     bias: bool
     activation: str
     residual: bool
-    dtype: str
+    dtype: Pair
 
 
 def _convolution(
@@ -63,8 +64,9 @@ def _convolution(
     check_groups(where, how.groups, C, K)
     around = windows(where, sizes, taps, how.stride, how.padding, how.dilation)
     names, own, others = [name.lower() for name in sizes], C // how.groups, K // how.groups
-    X = input("X", arranged(last, N, list(sizes.values()), C), how.dtype)
-    W = input("W", (*taps, own, K) if last else (K, own, *taps), how.dtype)
+    kind, weights_kind = both(where, how.dtype)
+    X = input("X", arranged(last, N, list(sizes.values()), C), kind)
+    W = input("W", (*taps, own, K) if last else (K, own, *taps), weights_kind)
     P = with_padding(X, around, last, names, outside_of(where, how.padding_mode))
     outputs = arranged(last, N, [window.outputs for window in around], K)
     finished = epilogue(where, K, outputs, how)
@@ -124,10 +126,10 @@ def convolution_numpy(
     bias: bool,
     activation: str,
     residual: bool,
-    dtype: str,
+    dtype: Pair,
 ) -> Array:
     """What the convolutions compute: for each group a product of matrices."""
-    rank, wide = x.ndim - 2, accumulator(dtype)
+    rank, wide = x.ndim - 2, summed_in(dtype)
     last = channels_last("convolution", layout, rank)
     if not last:
         x, w = np.moveaxis(x, 1, -1), np.moveaxis(w, (1, 0), (-2, -1))
@@ -140,7 +142,7 @@ def convolution_numpy(
 
 
 def finished_numpy(
-    out: Array, rest: tuple[Array, ...], last: bool, bias: bool, activation: str, residual: bool, dtype: str
+    out: Array, rest: tuple[Array, ...], last: bool, bias: bool, activation: str, residual: bool, dtype: Pair
 ) -> Array:
     """What :func:`epilogue` does, to sums with channels last; the result lies in the layout asked for."""
     arrays = list(rest)
@@ -181,7 +183,7 @@ def conv1d(
     bias: bool = False,
     activation: str = "none",
     residual: bool = False,
-    dtype: str = "float32",
+    dtype: Pair = "float32",
 ) -> Stage:
     """``Y[n, l, k] = sum over s, c of X[n, l * stride + s * dilation, c] * W[s, c, k]``.
 
@@ -215,7 +217,7 @@ def conv2d(
     bias: bool = False,
     activation: str = "none",
     residual: bool = False,
-    dtype: str = "float32",
+    dtype: Pair = "float32",
 ) -> Stage:
     """``Y[n, h, w, k] = sum over r, s, c of X[n, h * stride + r * dilation, w * stride + s * dilation, c] * W[r, s, c, k]``.
 
@@ -229,7 +231,8 @@ def conv2d(
     ``stride`` and ``dilation`` are a number, or one for each dimension. ``padding`` is ``"valid"`` (none), ``"same"`` (an output
     for every stride), a number for all sides, or for each dimension a number or (before, after); ``padding_mode`` says what
     is there: ``zeros``, ``reflect``, ``replicate`` or ``circular``. With ``groups``, filter k reads only the channels of its
-    group. Floats keep their dtype (float16 and bfloat16 are summed in float32); int8 gives int32, uint8 uint32.
+    group. Floats keep their dtype (float16 and bfloat16 are summed in float32); int8 gives int32, uint8 uint32. ``dtype``
+    may be two, of ``X`` and of ``W``: ``("uint8", "int8")`` gives int32.
     Source: Dumoulin and Visin, "A guide to convolution arithmetic for deep learning", arXiv:1603.07285.
 
     >>> from loopwright import ops
@@ -260,7 +263,7 @@ def conv3d(
     bias: bool = False,
     activation: str = "none",
     residual: bool = False,
-    dtype: str = "float32",
+    dtype: Pair = "float32",
 ) -> Stage:
     """``Y[n, d, h, w, k] = sum over t, r, s, c of X[n, d * stride + t * dilation, ..., c] * W[t, r, s, c, k]``.
 

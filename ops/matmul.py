@@ -6,7 +6,8 @@ import numpy as np
 
 from loopwright.ops.activation import ELEMENTS, activate, activate_numpy
 from loopwright.ops.broadcast import Shape, broadcast, element
-from loopwright.sched.dtypes import accumulator, is_float
+from loopwright.ops.operands import Pair, both, summed_in
+from loopwright.sched.dtypes import is_float
 from loopwright.sched.errors import DefinitionError
 from loopwright.sched.language.builders import cast, compute, input, reduce_axis, sum
 from loopwright.sched.language.expr import Axis, Expr
@@ -18,15 +19,15 @@ from loopwright.sched.reference.numbers import Array
 OF_INTEGERS = {"none", "relu", "relu6"}
 
 
-def product_numpy(a: Array, b: Array, *, dtype: str, ta: bool, tb: bool) -> Array:
+def product_numpy(a: Array, b: Array, *, dtype: Pair, ta: bool, tb: bool) -> Array:
     """The product of matrices: BLAS takes the transposed views without a copy."""
-    wide = accumulator(dtype)
-    if dtype == "bfloat16":
+    wide = summed_in(dtype)
+    if "bfloat16" in both("matmul", dtype):
         a, b = a.astype(wide), b.astype(wide)
     return np.matmul(a.swapaxes(-1, -2) if ta else a, b.swapaxes(-1, -2) if tb else b, dtype=wide)
 
 
-def matmul_numpy(a: Array, b: Array, *bias: Array, dtype: str, ta: bool, tb: bool, activation: str) -> Array:
+def matmul_numpy(a: Array, b: Array, *bias: Array, dtype: Pair, ta: bool, tb: bool, activation: str) -> Array:
     """What :func:`matmul` computes."""
     out = product_numpy(a, b, dtype=dtype, ta=ta, tb=tb)
     if bias:
@@ -39,7 +40,7 @@ def matmul(
     M: int,
     N: int,
     K: int,
-    dtype: str = "float32",
+    dtype: Pair = "float32",
     ta: bool = False,
     tb: bool = False,
     batch_a: Shape = (),
@@ -50,8 +51,10 @@ def matmul(
     """``C[i, j] = sum over k of A[i, k] * B[k, j]``.
 
     Inputs: ``A`` of (M, K), or (K, M) with ``ta``; ``B`` of (K, N), or (N, K) with ``tb``. Output: stage ``C`` of
-    (M, N), axes ``i``, ``j``, ``k``. float16 and bfloat16 are summed in float32, int8 in int32, and ``C`` has that dtype.
+    (M, N), axes ``i``, ``j``, ``k``. float16 and bfloat16 are summed in float32, int8 in int32, uint8 in
+    uint32, and ``C`` has that dtype.
 
+    - ``dtype`` may be two, of ``A`` and of ``B``: ``("uint8", "int8")`` is summed in int32.
     - ``batch_a``, ``batch_b``: dimensions before those of ``A`` and of ``B``, which broadcast as NumPy's: ``C`` has them all,
       axes ``b0``, ``b1`` and so on before ``i``.
     - ``bias`` is an input of (N,), of the dtype of ``C``, added to each row.
@@ -63,13 +66,14 @@ def matmul(
     array([[3., 3.],
            [3., 3.]], dtype=float32)
     """
-    wide, batch = accumulator(dtype), broadcast("matmul", batch_a, batch_b)
+    (left_dtype, right_dtype), wide = both("matmul", dtype), summed_in(dtype)
+    batch = broadcast("matmul", batch_a, batch_b)
     if not is_float(wide) and activation in set(ELEMENTS) - OF_INTEGERS:
         raise DefinitionError(
             f"matmul: activation={activation!r} is of floats; products of {dtype} are {wide}"
         )
-    A = input("A", (*batch_a, K, M) if ta else (*batch_a, M, K), dtype)
-    B = input("B", (*batch_b, N, K) if tb else (*batch_b, K, N), dtype)
+    A = input("A", (*batch_a, K, M) if ta else (*batch_a, M, K), left_dtype)
+    B = input("B", (*batch_b, N, K) if tb else (*batch_b, K, N), right_dtype)
     offset = input("bias", (N,), wide) if bias else None
     k = reduce_axis("k", K)
 
@@ -103,15 +107,16 @@ def matvec(M: int, K: int, dtype: str = "float32", ta: bool = False) -> Stage:
 
 @operator(numpy=product_numpy)
 def batch_matmul(
-    B: int, M: int, N: int, K: int, dtype: str = "float32", ta: bool = False, tb: bool = False
+    B: int, M: int, N: int, K: int, dtype: Pair = "float32", ta: bool = False, tb: bool = False
 ) -> Stage:
     """``C[b, i, j] = sum over k of A[b, i, k] * B[b, k, j]``: B products side by side.
 
     Inputs: ``A`` of (B, M, K), or (B, K, M) with ``ta``; ``B`` of (B, K, N), or (B, N, K) with ``tb``. Output: stage
     ``C`` of (B, M, N), axes ``b``, ``i``, ``j``, ``k``; its dtype is as in :func:`matmul`.
     """
-    left = input("A", (B, K, M) if ta else (B, M, K), dtype)
-    right = input("B", (B, N, K) if tb else (B, K, N), dtype)
+    left_dtype, right_dtype = both("batch_matmul", dtype)
+    left = input("A", (B, K, M) if ta else (B, M, K), left_dtype)
+    right = input("B", (B, N, K) if tb else (B, K, N), right_dtype)
     k = reduce_axis("k", K)
 
     def product(b: Expr, i: Expr, j: Expr) -> Expr:

@@ -114,6 +114,8 @@ PRODUCT: dict[str, Any] = {"M": 5, "N": 7, "K": 9}
         {"dtype": "int8", "bias": True, "activation": "relu"},
         {"dtype": "bfloat16", "batch_a": (2,), "batch_b": (2,), "activation": "relu6"},
         {"dtype": "float16", "bias": True, "activation": "tanh", "M": 1},
+        {"dtype": ("uint8", "int8"), "bias": True},
+        {"dtype": ("float32", "bfloat16"), "tb": True},
     ],
 )
 def test_products_with_all_that_goes_around_them(options: dict[str, Any]) -> None:
@@ -145,6 +147,8 @@ def test_a_broadcast_product_is_numpys() -> None:
             {"activation": "gelu", "dtype": "int8"},
             "matmul: activation='gelu' is of floats; products of int8 are int32",
         ),
+        ({"dtype": ("uint8",)}, "matmul: dtype=('uint8',) is one dtype, or those of two operands"),
+        ({"dtype": ("uint8", "int9")}, "matmul: dtype: unknown dtype 'int9'; known are float16"),
     ],
 )
 def test_products_refuse(options: dict[str, Any], words: str) -> None:

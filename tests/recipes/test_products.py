@@ -100,6 +100,7 @@ CONVOLUTIONS: dict[str, dict[str, object]] = {
     "channels first": {"layout": "NCHW", "C": 5, "K": 19, "N": 2, "stride": 2, "padding": 1},
     "channels first, 1x1": {"layout": "NCHW", "R": 1, "S": 1},
     "an epilogue": {"padding": 1, "bias": True, "activation": "relu"},
+    "bytes of either sign": {"padding": 1, "dtype": ("uint8", "int8")},
 }
 
 
