@@ -12,7 +12,7 @@ from loopwright.sched.scheduling.threads import bound_axes
 
 BLOCK = "blockIdx.x"
 # What makes a program faster or smaller, and not another one: a device has no such thing.
-LEFT_OUT = ("stream", "prefetch")
+LEFT_OUT = ("stream", "prefetch", "prepack")
 
 
 def in_blocks(schedule: Schedule) -> Schedule:

@@ -165,6 +165,8 @@ class Weights:
             next(held if p.role == WEIGHT or nth >= len(entry) - packed else places)
             for nth, p in enumerate(entry)
         ]
+        self._in_order = self._order == sorted(self._order)
+        self._count = len(self.short.inputs)
         self.layout = layout_of(signature, prepacking)
 
     @classmethod
@@ -207,10 +209,12 @@ class Weights:
     def arguments(self, given: Sequence[Any], named: Mapping[str, Any] | None = None) -> Sequence[Any]:
         """What the compiled function takes in a call, but for outputs."""
         first = self._first
-        if not named and len(given) == len(self.short.inputs) and type(given[first]) is Packed:
+        if not named and len(given) == self._count and type(given[first]) is Packed:
             held = given[first].layouts.get(self.layout)
             if held is not None:
-                return self._arranged((*given[:first], *given[first + 1 :]), held)
+                return self._arranged((*given[:first], *given[first + 1 :], *held))
+        if not named and self.prepacking is None and Packed not in map(type, given):
+            return given
         return self._looked_at(given, named or {})
 
     def with_packed(self, given: Sequence[Any], named: Mapping[str, Any]) -> list[Any] | None:
@@ -235,9 +239,9 @@ class Weights:
         others = (value for value in inputs if type(value) is not Packed)
         return [next(like if p.role == WEIGHT else others) for p in self.signature.inputs]
 
-    def _arranged(self, others: Sequence[Any], held: Sequence[Any]) -> Sequence[Any]:
-        both = (*others, *held)
-        return [both[place] for place in self._order]
+    def _arranged(self, both: Sequence[Any]) -> Sequence[Any]:
+        """The inputs that are no weights, and then what is held of weights, in the order of the compiled function."""
+        return both if self._in_order else [both[place] for place in self._order]
 
     def _looked_at(self, given: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
         """The same for a call that names its inputs, or hands over plain arrays, or is wrong."""
@@ -250,7 +254,7 @@ class Weights:
             return inputs
         pairs = list(zip(self.signature.inputs, inputs, strict=True))
         others = [value for p, value in pairs if p.role != WEIGHT]
-        return self._arranged(others, self.held([value for p, value in pairs if p.role == WEIGHT]))
+        return self._arranged((*others, *self.held([value for p, value in pairs if p.role == WEIGHT])))
 
     def _check(self, packed: Packed) -> None:
         """Refuse what was packed for another kernel."""

@@ -15,6 +15,7 @@ from loopwright.autotune.measure.runner import Setting
 from loopwright.autotune.sketch import sketches
 from loopwright.autotune.verify import Guarded, Judge
 from loopwright.sched.language.workload import Workload
+from loopwright.sched.recipes.blocks import in_blocks
 from loopwright.sched.recipes.default import default_schedule
 from loopwright.sched.reference import Expected
 from loopwright.sched.reference.inputs import random_inputs
@@ -90,3 +91,9 @@ def test_tuning_and_building_from_the_log(tmp_path: Path) -> None:
     loaded = lw.load(kernel.export(tmp_path / "product.so"))
     for one in (kernel, loaded):
         assert expected.check((one(*packed_once(one, inputs)),)) is None
+
+
+def test_devices_take_weights_as_they_are() -> None:
+    cuda = lw.Target.parse({"kind": "cuda", "arch": "sm_80"})
+    assert lw.lower(PRODUCT, target=cuda).ahead is None
+    assert not prepacked(in_blocks(default_schedule(PRODUCT, host())).nests)
