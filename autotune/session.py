@@ -12,9 +12,8 @@ from loopwright.autotune.contender import Contender, Race, fates_of
 from loopwright.autotune.events import Improved, Noisy, Planned, Progress, Tried
 from loopwright.autotune.interrupts import undisturbed
 from loopwright.autotune.log import Record, TuningLog, timestamp
-from loopwright.autotune.measure.finals import Finals
 from loopwright.autotune.measure.hosts import measured_on
-from loopwright.autotune.measure.pool import Pool
+from loopwright.autotune.measure.roles import Measuring, Racing
 from loopwright.autotune.measure.seat import Candidate
 from loopwright.autotune.measure.task import Outcome, Task
 from loopwright.autotune.measure.timing import Timed
@@ -140,9 +139,7 @@ class Session:
 
     def round(
         self,
-        task: Task,
-        pool: Pool,
-        finals: Finals,
+        bench: Measuring,
         count: int,
         until: float | None = None,
         closing: bool = False,
@@ -152,6 +149,7 @@ class Session:
         batch = self._next_batch(count, closing)
         if not batch:
             return 0
+        task, pool, finals = bench.task(self.work), bench.pool, bench.finals
         self.progress(Planned(self.label, len(self.batches), len(batch), self._planning, self.quality))
         contenders = {contender.trial: contender for contender in batch}
         done: list[Contender] = []
@@ -248,7 +246,7 @@ class Session:
 
     # --- finals -----------------------------------------------------------------------------------------------------------
 
-    def _start_finals(self, task: Task, finals: Finals, finalists: list[Contender]) -> Race | None:
+    def _start_finals(self, task: Task, finals: Racing, finalists: list[Contender]) -> Race | None:
         """Have finalists compiled, and the best so far, unless it still is."""
         if not finalists:
             return None
@@ -256,7 +254,7 @@ class Session:
         finals.start(task, [*([best] if best else []), *(c.candidate for c in finalists)])
         return Race(finalists, self.best, best)
 
-    def _finish_finals(self, task: Task, finals: Finals, race: Race) -> None:
+    def _finish_finals(self, task: Task, finals: Racing, race: Race) -> None:
         """Time finalists on all cores beside the best so far, and complete their records."""
         outcomes = finals.finish()
         if self.validate is not None:
@@ -287,7 +285,7 @@ class Session:
             )
             self._promote(contender)
 
-    def _validate(self, task: Task, finals: Finals, outcome: Outcome) -> None:
+    def _validate(self, task: Task, finals: Racing, outcome: Outcome) -> None:
         """Let the user see what a finalist computes; what they reject fails."""
         assert self.validate is not None
         if outcome.ok and finals.show(task, outcome.trial):
@@ -296,7 +294,7 @@ class Session:
             if reason is not None:
                 outcome.cause, outcome.message, outcome.verified = "rejected", reason, False
 
-    def _confirmed(self, task: Task, finals: Finals, trials: list[int], times: list[Timed]) -> list[Timed]:
+    def _confirmed(self, task: Task, finals: Racing, trials: list[int], times: list[Timed]) -> list[Timed]:
         """If someone beat the best so far, times in which the two have raced alone once more.
 
         The least of several noisy times is too low; what it is worth shows in a second race. By as much as the winner was

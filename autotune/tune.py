@@ -18,6 +18,7 @@ from loopwright.autotune.events import Finished, Progress, Started, silent
 from loopwright.autotune.front import chosen, timed
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.measure.bench import Bench
+from loopwright.autotune.measure.roles import Measuring
 from loopwright.autotune.measure.rpc import Farm
 from loopwright.autotune.measure.task import Limits, Repeats
 from loopwright.autotune.numbers import filed, measured_at
@@ -169,15 +170,13 @@ def tune(
     return result
 
 
-def run_batches(session: Session, bench: Bench, budget: Budget) -> None:
+def run_batches(session: Session, bench: Measuring, budget: Budget) -> None:
     """Batch after batch, until the budget or the space is used up."""
     done, cores = 0, len(bench.pool.seats)
     while (size := budget.next_batch(done, cores, session.stale)) > 0:
         closing = budget.closing(done)
         ahead = budget.next_batch(done + size, cores)
-        measured = session.round(
-            bench.task(session.work), bench.pool, bench.finals, size, budget.until, closing, ahead
-        )
+        measured = session.round(bench, size, budget.until, closing, ahead)
         if measured == 0:
             break
         done += measured

@@ -11,6 +11,7 @@ from loopwright.autotune.cost_model import CostModel, PathLike, writable
 from loopwright.autotune.events import Finished, Progress, Started, silent
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.measure.bench import Bench
+from loopwright.autotune.measure.roles import Measuring
 from loopwright.autotune.measure.task import Limits, Repeats
 from loopwright.autotune.numbers import measured_at
 from loopwright.autotune.objective import ObjectiveLike, objective_of
@@ -154,7 +155,7 @@ def tune_many(
     return [results[item.workload.key] for item in parts_of]
 
 
-def _share(parts: list[_Part], bench: Bench) -> None:
+def _share(parts: list[_Part], bench: Measuring) -> None:
     """Give batches to the parts, one after the other, until all are over."""
     while open_parts := [part for part in parts if not part.over]:
         part = max(open_parts, key=lambda p: p.claim)
@@ -164,9 +165,7 @@ def _share(parts: list[_Part], bench: Bench) -> None:
             part.over = True
             continue
         closing = part.budget.closing(part.done)
-        measured = session.round(
-            bench.task(session.work), bench.pool, bench.finals, size, part.budget.until, closing
-        )
+        measured = session.round(bench, size, part.budget.until, closing)
         part.done += measured
         part.over = measured == 0
         part.spent += time.monotonic() - start

@@ -5,10 +5,11 @@ from __future__ import annotations
 import selectors
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from loopwright.autotune.measure.hosts import usable_cores
 from loopwright.autotune.measure.nursery import Nursery
+from loopwright.autotune.measure.roles import Cut, OnOutcome, no_cut
 from loopwright.autotune.measure.seat import TICK_SECONDS, Candidate, Seat, note
 from loopwright.autotune.measure.task import Limits, Outcome, Task
 from loopwright.autotune.measure.twins import Twins
@@ -16,9 +17,6 @@ from loopwright.autotune.measure.twins import Twins
 # A worker is given so many candidates at a time at most, and no more than it may be through with in so many seconds.
 TOGETHER = 4
 SHARE_SECONDS = 1.0
-
-
-OnOutcome = Callable[[Outcome], None]
 
 
 class Pool:
@@ -58,18 +56,10 @@ class Pool:
         task: Task,
         candidates: Iterable[Candidate],
         on_outcome: OnOutcome,
-        cut: Callable[[], float | None] = lambda: None,
+        cut: Cut = no_cut,
         until: float | None = None,
     ) -> None:
-        """Try candidates, on whichever core is free, and report every outcome as it comes.
-
-        Args:
-            task: what they are candidates for; each has a trial number of its own.
-            candidates: in the order in which they are begun.
-            on_outcome: called in this thread.
-            cut: asked before each candidate: the time above which it is timed only once.
-            until: a moment of ``time.monotonic()`` after which no further candidate is begun.
-        """
+        """Try candidates, on whichever core is free; see :meth:`~loopwright.autotune.measure.roles.Screening.run`."""
         self._queue, self._held = deque(candidates), []
         self._alone.clear()
         while True:
@@ -82,7 +72,7 @@ class Pool:
             for seat in self.seats:
                 self._serve(seat, on_outcome)
 
-    def _give(self, seat: Seat, task: Task, cut: Callable[[], float | None], until: float | None) -> None:
+    def _give(self, seat: Seat, task: Task, cut: Cut, until: float | None) -> None:
         """Have an idle worker try what comes next."""
         if not self._queue or (until is not None and time.monotonic() > until):
             return

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import cast
 
 from loopwright.autotune.budget import Budget
 from loopwright.autotune.events import silent
-from loopwright.autotune.measure.bench import Bench
-from loopwright.autotune.measure.pool import OnOutcome
+from loopwright.autotune.measure.roles import Cut, OnOutcome, Racing, Screening, no_cut
 from loopwright.autotune.measure.seat import Candidate
 from loopwright.autotune.measure.task import Outcome, Task
 from loopwright.autotune.measure.timing import Timed
@@ -61,7 +59,7 @@ def tune_recorded(
         session = Session(
             cache.work, cache.target, space, RECORDED, searched(space, seed), opened, seed, silent
         )
-        run_batches(session, cast(Bench, _Stand(cache, space)), Budget(trials, None, began))
+        run_batches(session, _Stand(cache, space), Budget(trials, None, began))
         return result_of(session, opened, time.monotonic() - began)
 
 
@@ -69,7 +67,8 @@ class _Stand:
     """Stands for the workers that screen, for the one that times finals, and for what holds them."""
 
     def __init__(self, cache: Cache, space: RecordedSpace) -> None:
-        self.pool = self.finals = self
+        self.pool: Screening = self
+        self.finals: Racing = self
         self.seats = range(cache.target.cores)
         self.twins = Twins()
         self._cache, self._space = cache, space
@@ -85,7 +84,7 @@ class _Stand:
         task: Task,
         candidates: Iterable[Candidate],
         on_outcome: OnOutcome,
-        cut: Callable[[], float | None] = lambda: None,
+        cut: Cut = no_cut,
         until: float | None = None,
     ) -> None:
         """Report each candidate's recorded time, the last first: in what order they end must not matter."""
@@ -109,6 +108,10 @@ class _Stand:
             Timed(self._time(candidate) * float(share) / len(self.seats), spread=0.0)
             for candidate, share in zip(ran, shares, strict=True)
         ]
+
+    def show(self, task: Task, trial: int) -> bool:
+        """There are no arrays to show."""
+        return False
 
     def _time(self, candidate: Candidate) -> float:
         return self._cache.times[self._space.point[candidate.schedule]]
