@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 import loopwright as lw
 from loopwright import ops
 from loopwright.sched.language.workload import Workload
@@ -89,6 +91,20 @@ def harris(H: int, W: int) -> Any:
         return xx[y, x] * yy[y, x] - xy[y, x] * xy[y, x] - 0.04 * trace * trace
 
     return lw.compute("out", (H, W), response)
+
+
+def bytes_matmul_numpy(a: Any, b: Any) -> Any:
+    """What :func:`bytes_matmul` computes: float64 holds its sums exactly, and BLAS knows it."""
+    return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int32)
+
+
+@lw.operator(numpy=bytes_matmul_numpy)
+def bytes_matmul(M: int, N: int, K: int) -> Any:
+    """A matrix of uint8 times one of int8, as quantized networks have them: activations by weights, summed in int32."""
+    a, b, k = lw.input("A", (M, K), "uint8"), lw.input("B", (K, N), "int8"), lw.reduce_axis("k", K)
+    return lw.compute(
+        "C", (M, N), lambda i, j: lw.sum(lw.cast("int32", a[i, k]) * lw.cast("int32", b[k, j]), over=k)
+    )
 
 
 @lw.operator

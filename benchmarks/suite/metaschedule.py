@@ -29,8 +29,8 @@ from loopwright.sched.runtime.target import Target
 # Packages that MetaSchedule imports and TVM does not ask for.
 WANTED = ("cloudpickle", "psutil", "tornado", "xgboost")
 WORKER = "benchmarks.suite.metaschedule_worker"
-# It takes so long, at most, until it begins.
-STARTING = 120.0
+# So long it may take until it begins, and until there is a first batch of results, for which it is waited in any case.
+STARTING, FIRST = 120.0, 1200.0
 POLL = 0.2
 
 Say = Callable[[str], None]
@@ -47,7 +47,7 @@ def folder_of(row: Row, kept: Path) -> Path:
 
 
 def tune(row: Row, target: Target, minutes: float, folder: Path) -> None:
-    """Let it tune for so long, from when it begins, and stop it; nothing, where that was done.
+    """Let it tune for so long, from when it begins, or until it has a first batch of results; nothing, where that was done.
 
     Raises:
         BenchError: it did not begin, or ended before its time.
@@ -75,8 +75,8 @@ def tune(row: Row, target: Target, minutes: float, folder: Path) -> None:
             with suppress(ProcessLookupError):  # its workers too
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-    if not (folder / WORK / RECORDS).exists():
-        raise BenchError(f"it measured nothing in {minutes:g} minutes; its words are in {folder}")
+    if not any_lines(folder / WORK / RECORDS):
+        raise BenchError(f"it measured nothing in {FIRST / 60:g} minutes; its words are in {folder}")
     (folder / "done.json").write_text(json.dumps(done))
 
 
@@ -86,9 +86,19 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, minutes: float) -> Non
         time.sleep(POLL)
     if not begun.exists():
         raise BenchError(f"it did not begin; its words are in {folder / 'metaschedule.txt'}")
-    with suppress(subprocess.TimeoutExpired):
-        if process.wait(60 * minutes) != 0:
-            raise BenchError(f"it failed; its words are in {folder / 'metaschedule.txt'}")
+    records, start = folder / WORK / RECORDS, time.monotonic()
+    while process.poll() is None:
+        spent = time.monotonic() - start
+        if spent > 60 * minutes and (any_lines(records) or spent > FIRST):
+            return
+        time.sleep(POLL)
+    if process.returncode != 0:
+        raise BenchError(f"it failed; its words are in {folder / 'metaschedule.txt'}")
+
+
+def any_lines(path: Path) -> bool:
+    """Whether a file is there, and has something in it."""
+    return path.exists() and path.stat().st_size > 0
 
 
 def theirs(

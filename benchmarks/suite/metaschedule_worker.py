@@ -24,8 +24,9 @@ from loopwright.sched.language.workload import Workload
 from loopwright.sched.runtime.target import host
 
 WORK, STARTED, RECORDS = "work", "started.json", "database_tuning_record.json"
-# More than it gets done in any time that it is given.
-TRIALS = 1_000_000
+# More than it gets done in any time that it is given; and after how many its results are written down and learned from. Its own
+# 64 take longer than that time on many a row.
+TRIALS, BATCH = 1_000_000, 16
 
 
 def problem(workload: dict[str, Any], cores: int) -> tuple[Any, Any]:
@@ -39,12 +40,12 @@ def problem(workload: dict[str, Any], cores: int) -> tuple[Any, Any]:
 
 
 def tune(folder: Path, workload: dict[str, Any], cores: int, seed: int) -> None:
-    """Tune with MetaSchedule's own settings until the process is stopped. When it began is written down: imports do not count."""
+    """Tune until the process is stopped, in smaller batches than usual. When it began is written down: imports do not count."""
     from tvm.s_tir.meta_schedule.tir_integration import tune_tir
 
     module, target = problem(workload, cores)
     (folder / STARTED).write_text(json.dumps(time.time()))
-    tune_tir(module, target, str(folder / WORK), TRIALS, seed=seed)
+    tune_tir(module, target, str(folder / WORK), TRIALS, num_trials_per_iter=BATCH, seed=seed)
 
 
 def whole_lines(path: Path) -> int:

@@ -37,8 +37,9 @@ class Ours(Contenders):
             read(path, stage.dtype)
             for path, stage in zip(sorted(Path(folder).glob("input-*.npy")), self.work.inputs, strict=True)
         ]
-        out = kernel(*arrays)
-        self.calls = {KERNEL: lambda: kernel(*arrays, out=out)}
+        given = packed_once(kernel, self.work, arrays)
+        out = kernel(*given)
+        self.calls = {KERNEL: lambda: kernel(*given, out=out)}
         return {
             "provenance": str(kernel.provenance),
             "tuned": bool(getattr(kernel.provenance, "tuned", False)),
@@ -62,6 +63,16 @@ class Ours(Contenders):
         moving = demand.bytes / bandwidth(target, sizes.get(level))
         bound = demand.dtype if computing >= moving else f"{level} bandwidth"
         return {"seconds": max(computing, moving), "bound": bound}
+
+
+def packed_once(kernel: Any, work: Workload, arrays: list[Any]) -> list[Any]:
+    """What a call takes: the weights packed, in the place of the first of them."""
+    weights = [array for stage, array in zip(work.inputs, arrays, strict=True) if stage.weight]
+    if not weights:
+        return arrays
+    given = [array for stage, array in zip(work.inputs, arrays, strict=True) if not stage.weight]
+    first = next(n for n, stage in enumerate(work.inputs) if stage.weight)
+    return [*given[:first], kernel.prepack(*weights), *given[first:]]
 
 
 def read(path: Path, dtype: str) -> np.ndarray[Any, Any]:

@@ -66,8 +66,6 @@ def _table(found: Sequence[tuple[Row, Json]]) -> str:
 
 
 def _line(row: Row, entry: Json) -> list[str]:
-    if "unavailable" in entry:
-        return [row.name, "not available", *[""] * 5, f"{row.least:g}", "**no**", entry["unavailable"]]
     found = cells(row, entry)
     return [cell if cell != "no" else "**no**" for cell in found]
 
@@ -108,18 +106,11 @@ def summary(found: Sequence[tuple[Row, Json]]) -> list[str]:
     """How many bars are met, and the geometric mean of the rows in float32."""
     met, judgements = 0, 0
     for row, entry in found:
-        if "unavailable" in entry:
-            judgements += 1
-            continue
         for bar, over in judged(row, entry):
             if over is not None:
                 judgements, met = judgements + 1, met + over.reaches(bar.least)
     lines = [f"Bars met: {met} of {judgements}, on {len(found)} of {len(ROWS)} rows."]
-    ratios = [
-        over.middle
-        for row, entry in found
-        if row.float32 and "unavailable" not in entry and (over := ratio(entry, BEST)) is not None
-    ]
+    ratios = [over.middle for row, entry in found if row.float32 and (over := ratio(entry, BEST)) is not None]
     if ratios:
         count = sum(row.float32 for row in ROWS)
         mean = geometric_mean(ratios)
@@ -135,8 +126,7 @@ def _times(found: Sequence[tuple[Row, Json]]) -> str:
     headers = ["row", *NAMES.values()]
     lines = []
     for row, entry in found:
-        if "unavailable" not in entry:
-            lines.append([row.name, *(_time(entry["contenders"].get(name)) for name in NAMES)])
+        lines.append([row.name, *(_time(entry["contenders"].get(name)) for name in NAMES)])
     return markdown_table(headers, lines, ["row"])
 
 
@@ -152,7 +142,7 @@ def _notes(found: Sequence[tuple[Row, Json]]) -> list[str]:
     """Which way a library chose, and which were wrong or failed."""
     lines = []
     for row, entry in found:
-        for name, known in {**entry.get("contenders", {}), **entry.get("outside", {})}.items():
+        for name, known in {**entry["contenders"], **entry["outside"]}.items():
             said = [f"by *{known['way']}*"] if "way" in known else []
             said += [known["provenance"]] if not known.get("tuned", True) else []
             said += [f"*{way}* was not timed: {why}" for way, why in known.get("refused", {}).items()]

@@ -13,17 +13,9 @@ from benchmarks.suite import page
 from benchmarks.suite.contest import LIBRARIES, Settings, measure
 from benchmarks.suite.results import Json, Results, measured
 from benchmarks.suite.table import TUNER, Row
-from loopwright.sched.runtime.kernel import Kernel
 from loopwright.sched.runtime.target import Target
 
 Say = Callable[[str], None]
-
-
-def unavailable(row: Row) -> str | None:
-    """Why a row cannot be measured with this version, if it cannot: something else is not measured instead."""
-    if row.packed and not hasattr(Kernel, "prepack"):
-        return "this version cannot pack weights beforehand"
-    return None
 
 
 def tune(row: Row, target: Target, log: Path, minutes: float) -> Json:
@@ -70,15 +62,11 @@ class Suite:
 
     def row(self, row: Row, again: bool) -> Json:
         """Measure a row, unless that was done and is not wanted again; returns what is known of it."""
-        why = unavailable(row)
-        if why is not None:
-            return self.results.step(row, "measured", True, lambda: {"unavailable": why})
         known = self.results.here()["rows"].get(row.name, {})
         tuned = known.get("tuned", {})
         fresh = tuned.get("log") != str(self.log) or tuned.get("minutes") != self.settings.minutes
-        stale = "unavailable" in known.get("measured", {})
         self.results.step(row, "tuned", fresh, lambda: self._tune(row))
-        return self.results.step(row, "measured", again or stale, lambda: self._measure(row))
+        return self.results.step(row, "measured", again, lambda: self._measure(row))
 
     def _tune(self, row: Row) -> Json:
         self.say(f"{row.name}: tuning for {self.settings.minutes:g} minutes")
@@ -103,8 +91,6 @@ class Suite:
 
 def line(row: Row, entry: Json) -> str:
     """A row for the terminal."""
-    if "unavailable" in entry:
-        return f"{row.name:32}not available: {entry['unavailable']}"
     name, us, share, bound, best, theirs, over, bar, met, others = page.cells(row, entry)
     text = f"{name:32}{us:>9} us  {share:>4} of {bound:14}"
     if best:

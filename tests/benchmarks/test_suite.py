@@ -29,7 +29,6 @@ from benchmarks.suite.results import (
     ratio,
     share_of_limit,
 )
-from benchmarks.suite.run import unavailable
 from benchmarks.suite.table import BEST, ROWS, NothingMatches, Row, choose
 
 # Each row and its bar over the best library, as they were promised: none is dropped, none is lowered.
@@ -101,7 +100,10 @@ def test_every_row_has_a_default_schedule(row: Row) -> None:
     assert lw.default_schedule(work).work.key == work.key
     floats = work.inputs[0].dtype == "float32"
     assert row.float32 is floats
-    assert all(work.inputs[at].name in ("B", "W") for at in row.constant)
+    known = (
+        "prepacked" in row.name or "constant" in row.name or row.kind in ("conv", "depthwise", "transposed")
+    )
+    assert [stage.name in ("B", "W") for stage in work.inputs if stage.weight] == [True] * known
 
 
 @pytest.mark.parametrize(
@@ -228,8 +230,6 @@ def test_the_page_says_what_was_measured(tmp_path: Path) -> None:
     assert "No row has been measured yet." in page(results.data)
     found = entry(ours=[80.0, 80.0, 80.0], torch=[100.0, 98.0, 102.0])
     results.step(SOFTMAX, "measured", False, lambda: found)
-    packed = next(row for row in ROWS if row.packed)
-    results.step(packed, "measured", False, lambda: {"unavailable": "no weights"})
     results.here()["facts"] = {"machine": "a processor"}
     save(results.here(), tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
@@ -238,8 +238,7 @@ def test_the_page_says_what_was_measured(tmp_path: Path) -> None:
         "| softmax 128x1000 | 80.0 | 50% | L2 bandwidth | PyTorch | 100.0 | 1.25 (1.19-1.31) | 1.2 | yes"
         " | MetaSchedule 1: not measured |"
     ) in text
-    assert f"| {packed.name} | not available |  |  |  |  |  | 1 | **no** | no weights |" in text
-    assert "Bars met: 1 of 2, on 2 of 43 rows." in text
+    assert "Bars met: 1 of 1, on 1 of 43 rows." in text
     assert "Geometric mean over the best library: 1.25, of 1 of the 38 float32 rows" in text
     assert "100.0 (98.0-102.0; least 98.0)" in text
     assert "- softmax 128x1000, PyTorch: by *softmax*" in text
@@ -281,14 +280,3 @@ def test_a_report_measures_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_the_documentation_has_the_page_of_its_figures(root: Path) -> None:
     data = json.loads((root / "docs" / "benchmarks.json").read_text())
     assert (root / "docs" / "benchmarks.md").read_text() == page(data)
-
-
-def test_packed_rows_wait_for_packing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from loopwright.sched.runtime.kernel import Kernel
-
-    packed, plain = (next(row for row in ROWS if row.packed is packed) for packed in (True, False))
-    monkeypatch.setattr(Kernel, "prepack", None, raising=False)
-    assert unavailable(packed) is None
-    monkeypatch.delattr(Kernel, "prepack")
-    assert unavailable(packed) == "this version cannot pack weights beforehand"
-    assert unavailable(plain) is None

@@ -27,8 +27,8 @@ class Given:
 
     @property
     def dtype(self) -> str:
-        """The dtype of the operands."""
-        return str(self.options.get("dtype", "float32"))
+        """The dtype of the first operand."""
+        return str(self.options.get("dtype", self.arrays[0].dtype))
 
     def of_floats(self) -> bool:
         """Whether all is in float32."""

@@ -46,8 +46,9 @@ def jitted(function: Callable[..., Tensor], given: Given, constant: int = 0) -> 
 
 def product(given: Given, constant: int = 0) -> Ways:
     """Matrix products, one or many; narrow types are summed in wide ones."""
-    wide = jnp.int32 if given.dtype == "int8" else jnp.float32
-    return jitted(partial(jnp.matmul, preferred_element_type=wide), given, constant)
+    if given.dtype == "uint8":
+        return jitted(partial(lax.dot, preferred_element_type=jnp.int32), given, constant)
+    return jitted(partial(jnp.matmul, preferred_element_type=jnp.float32), given, constant)
 
 
 def conv(given: Given, depthwise: bool = False) -> Ways:

@@ -86,7 +86,7 @@ def model(
 
 def product(given: Given, constants: int = 0) -> Ways:
     """Matrix products; of bfloat16 there is none for CPUs."""
-    names = {"float32": "MatMul", "int8": "MatMulInteger"}
+    names = {"float32": "MatMul", "uint8": "MatMulInteger"}
     return model(given, names[given.dtype], constants) if given.dtype in names else {}
 
 

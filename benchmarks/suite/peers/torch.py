@@ -40,9 +40,9 @@ def way(call: Callable[[], Tensor]) -> Callable[[], Way]:
 
 
 def product(given: Given) -> Ways:
-    """Matrix products; of int8 exact in int32, of bfloat16 rounded to bfloat16."""
+    """Matrix products; of bytes exact in int32, of bfloat16 rounded to bfloat16."""
     a, b = tensors(given)
-    if given.dtype == "int8":
+    if given.dtype == "uint8":
         sums = torch.empty(a.shape[0], b.shape[1], dtype=torch.int32)
         return {"_int_mm": way(lambda: torch._int_mm(a, b, out=sums))}
     out = torch.empty(*a.shape[:-1], b.shape[-1], dtype=a.dtype)
@@ -53,7 +53,7 @@ def constant_product(given: Given) -> Ways:
     """The same where B is known beforehand, and so may lie as each operation likes it."""
     a, b = tensors(given)
     across = b.t().contiguous()
-    if given.dtype == "int8":
+    if given.dtype == "uint8":
         sums = torch.empty(a.shape[0], b.shape[1], dtype=torch.int32)
         turned = across.t()
         return {
@@ -75,13 +75,14 @@ def packed_linear(a: Tensor, across: Tensor) -> Way:
 
 
 def packed_integers(a: Tensor, b: Tensor) -> Way:
-    """A quantized linear layer with scales of one: sums in float32, exact below 2^24."""
+    """A quantized linear layer with scales of one: its sums come as float32, exact below 2^24."""
     packed = torch.ops.onednn.qlinear_prepack(b, list(a.shape))
     columns = b.shape[1]
     scales, zeros = torch.ones(columns), torch.zeros(columns, dtype=torch.int64)
     run = torch.ops.onednn.qlinear_pointwise
     return Way(
-        lambda: run(a, 1.0, 0, packed, scales, zeros, None, 1.0, 0, torch.float32, "none", [], ""), array
+        lambda: run(a, 1.0, 0, packed, scales, zeros, None, 1.0, 0, torch.float32, "none", [], ""),
+        array,
     )
 
 
