@@ -75,7 +75,8 @@ def tune(
 
     Args:
         work: the workload.
-        target: what to tune for; this host must be able to run it, or ``device``.
+        target: what to tune for; this host must be able to run it, or ``device``. ``"opencl"`` is an OpenCL device of this
+            host's, and its times are its own; see docs/gpu.md.
         device: where candidates run, if not here: ``"rpc://host:port/key"``, devices that a tracker lends; see docs/remote.md.
         trials: how many records the log shall have in the end of this workload and target (of this space, if one is
             given): the same call again measures nothing, and after an interruption the rest. 200 if nothing else is said.

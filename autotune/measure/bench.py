@@ -20,6 +20,8 @@ from loopwright.sched.runtime.target import Target
 
 # Workers that build for one device, at most: each holds arrays there.
 MOST_BUILDERS = 8
+# A device's compiler is slow to begin: several candidates share that, even if a worker is busy for some seconds then.
+DEVICE_SHARE_SECONDS = 6.0
 # A session on a device ends by itself when a race could be over, and so much later.
 SPARE_SECONDS = 10.0
 
@@ -61,7 +63,8 @@ class Bench:
             self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="loopwright-")))
             nursery = stack.enter_context(Nursery(self._command))
             seats = seats_for(self.target, self._farm.count() if self._farm else 0)
-            self.pool = stack.enter_context(Pool(nursery, self._limits, seats))
+            slow = DEVICE_SHARE_SECONDS if isinstance(self.target, DeviceTarget) else None
+            self.pool = stack.enter_context(Pool(nursery, self._limits, seats, slow))
             self.finals = stack.enter_context(Finals(nursery, self._limits, self.target.cores))
             self._stack = stack.pop_all()
         return self

@@ -29,12 +29,20 @@ class Pool:
         nursery: where workers come from.
         limits: for each candidate.
         cores: the cores to pin workers to; by default all that this process may use.
+        share_seconds: for how long a worker is given candidates at a time, instead of the usual second.
     """
 
-    def __init__(self, nursery: Nursery, limits: Limits, cores: Sequence[int | None] | None = None) -> None:
+    def __init__(
+        self,
+        nursery: Nursery,
+        limits: Limits,
+        cores: Sequence[int | None] | None = None,
+        share_seconds: float | None = None,
+    ) -> None:
         places: Sequence[int | None] = cores if cores is not None else (usable_cores() or (None,))
         self.seats = [Seat(nursery, 1, core, limits) for core in places]
         self.twins = Twins()
+        self._share_seconds = share_seconds
         self._queue: deque[Candidate] = deque()
         self._held: list[tuple[Candidate, str]] = []  # with its code, which another candidate is trying
         self._alone: set[int] = set()  # trials that share nothing any more
@@ -77,8 +85,9 @@ class Pool:
         if not self._queue or (until is not None and time.monotonic() > until):
             return
         # Towards the end less at a time, so that all workers end together.
-        pace = self._paces.get(task.key, SHARE_SECONDS)
-        share = min(TOGETHER, int(SHARE_SECONDS / pace), len(self._queue) // (2 * len(self.seats)))
+        seconds = self._share_seconds or SHARE_SECONDS
+        pace = self._paces.get(task.key, seconds)
+        share = min(TOGETHER, int(seconds / pace), len(self._queue) // (2 * len(self.seats)))
         batch = [self._queue.popleft()]
         while len(batch) < share and not self._alone & {batch[0].trial, self._queue[0].trial}:
             batch.append(self._queue.popleft())

@@ -58,9 +58,13 @@ Piece = tuple[int, int, str]  # the first iteration, the one after the last, and
 
 def partitioned(program: Program) -> Program:
     """The program with its loops divided."""
-    size = _size(program.body)
-    divided = _Partition(max(ROOM, GROWTH * size) - size).statement(program.body)
-    return replace(program, body=with_scalar_edges(divided, EDGE))
+    return replace(program, body=divided(program.body))
+
+
+def divided(body: Stmt) -> Stmt:
+    """A statement with its loops divided."""
+    size = _size(body)
+    return with_scalar_edges(_Partition(max(ROOM, GROWTH * size) - size).statement(body), EDGE)
 
 
 class _Partition:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -139,6 +140,13 @@ def test_the_model_sees_threads_and_shared_memory() -> None:
     assert 2 ** seen["threads"] == chosen["C.down"] * chosen["C.across"]
     assert round(2 ** seen["parallel"]) == -(-256 // rows) * -(-192 // columns)
     assert round(2 ** seen["shared_bytes"]) == 1 + 4 * chosen["C.depth"] * (rows + columns)
+
+
+def test_a_cpu_behind_opencl_asks_for_edges_at_edges_alone() -> None:
+    for target, steady in ((AS_CPU, True), (replace(AS_CPU, cpu_vectors=0), False)):
+        lines = lw.lower(blur(40, 64), target=target).source().splitlines()
+        reads = [line for line in lines if "img_ptr[" in line]
+        assert any("min(" not in line and "max(" not in line for line in reads) == steady
 
 
 @on_device

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from loopwright.sched.errors import ScheduleError, TargetError
 from loopwright.sched.lowering.device.builder import build
 from loopwright.sched.lowering.device.emit import KernelFunction, emit_kernels
-from loopwright.sched.lowering.stmt import Program
+from loopwright.sched.lowering.partition import divided
+from loopwright.sched.lowering.stmt import Launch, Program, Seq
 from loopwright.sched.runtime.build import Lowered
 from loopwright.sched.runtime.device.limits import check_limits
 from loopwright.sched.runtime.device.resources import Resources, resources_of
@@ -84,7 +85,20 @@ def device_program(schedule: Schedule, target: DeviceTarget) -> Program:
         raise ScheduleError(f"{stage} is prepacked, which is for CPUs; for {target.kind}, leave out prepack")
     program = build(schedule.nests, schedule.work.name)
     check_limits(program, target)
-    return program
+    return alone_divided(program) if target.processor is not None else program
+
+
+def alone_divided(program: Program) -> Program:
+    """The program with the loops of its kernels divided for their steady states, as on a CPU of its own.
+
+    Not those whose threads share memory: they have to come to every barrier together.
+    """
+    parts = program.body.body if isinstance(program.body, Seq) else (program.body,)
+    made = (
+        replace(part, body=divided(part.body)) if isinstance(part, Launch) and not part.shared else part
+        for part in parts
+    )
+    return replace(program, body=Seq(tuple(made)))
 
 
 def lower_for_device(schedule: Schedule, target: DeviceTarget) -> DeviceLowered:
