@@ -23,7 +23,10 @@ def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def offset(load: Load, strides: tuple[int, ...] | None = None) -> Linear:
     """The place of an element, counted in elements from the first of its tensor."""
-    total = Linear({}, 0)
-    for index, step in zip(load.indices, strides or strides_of(known_shape(load.tensor.shape)), strict=True):
+    total, shape = Linear({}, 0), load.tensor.shape
+    if strides is None:
+        # How many rows there are does not matter, and perhaps only a call knows.
+        strides = strides_of((*(1 for _ in shape[:1]), *known_shape(shape[1:])))
+    for index, step in zip(load.indices, strides, strict=True):
         total = total.add(linear(simplify(index)), step)
     return total

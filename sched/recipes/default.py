@@ -49,7 +49,13 @@ def default_schedule(work: Workload, target: Target, run: int = 1) -> Schedule:
     if isinstance(target, DeviceTarget):
         return on_device(work, target)
     if work.sizes:
-        return as_for(work, typical(work), lambda numbered: default_schedule(numbered, target, RUN))
+        plain = replace(target, intrinsics=False)
+        return as_for(
+            work,
+            typical(work),
+            lambda numbered: default_schedule(numbered, target, RUN),
+            lambda numbered: default_schedule(numbered, plain, RUN),
+        )
     if any(known(axis.extent) == 0 for stage in work.stages for axis in stage.all_axes):
         return work.schedule()
     schedule, finished = stencils(work.schedule(), target)

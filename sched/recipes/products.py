@@ -95,7 +95,7 @@ def products_of(nests: Nests, roles: Roles, target: Target) -> tuple[Roles, Prod
     if factors is None or sides is None or {side.name for side in sides} != set(factors):
         return roles, None
     kinds = [factors[side.name] for side in sides]
-    for name, steps in PREFERRED.items():
+    for name, steps in PREFERRED.items() if target.intrinsics else ():
         intrinsic = find(name, "products")
         if not (set(intrinsic.features) <= set(target.features) and _takes(intrinsic, kinds, reduce.dtype)):
             continue

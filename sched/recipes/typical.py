@@ -43,8 +43,16 @@ def _decided(directives: Sequence[Directive], sizes: Mapping[str, int]) -> Itera
             yield Directive.of("specialize", {"condition": condition, "then": then})
 
 
-def as_for(work: Workload, sizes: Mapping[str, int], make: Callable[[Workload], Schedule]) -> Schedule:
-    """The schedule that ``make`` writes for ``work`` at ``sizes``, for all sizes. What needs the numbers is left out."""
+def as_for(
+    work: Workload,
+    sizes: Mapping[str, int],
+    make: Callable[[Workload], Schedule],
+    otherwise: Callable[[Workload], Schedule] | None = None,
+) -> Schedule:
+    """The schedule that ``make`` writes for ``work`` at ``sizes``, for all sizes. What needs the numbers is left out.
+
+    If that is an intrinsic, loops made for it are worth nothing: then the schedule is that of ``otherwise``.
+    """
     try:
         known = work.at(sizes)
     except ArgumentError:  # these numbers do not go together; nothing is known that would be typical
@@ -54,5 +62,6 @@ def as_for(work: Workload, sizes: Mapping[str, int], make: Callable[[Workload], 
         try:
             schedule = schedule.add(directive)
         except ScheduleError:
-            continue
+            if directive.kind == "tensorize" and otherwise is not None:
+                return as_for(work, sizes, otherwise)
     return schedule

@@ -38,6 +38,7 @@ class Target:
     """A CPU, with the facts a schedule or the tuner asks for.
 
     ``mcpu`` and ``features`` are LLVM's names; ``triple``, one of ``triples.TRIPLES``, is its instruction set and system.
+    ``intrinsics`` says whether a schedule that is wanted may use single instructions.
 
     >>> target = Target.parse("cpu")
     >>> Target.from_json(target.to_json()) == target
@@ -52,6 +53,7 @@ class Target:
     features: tuple[str, ...] = ()
     caches: tuple[int, int, int] = field(default=DEFAULT_CACHES, compare=False)
     triple: str = triples.X86
+    intrinsics: bool = field(default=True, compare=False)
 
     @classmethod
     def parse(cls, spec: object) -> Target:

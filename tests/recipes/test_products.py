@@ -224,6 +224,36 @@ def test_bytes_on_aarch64() -> None:
         assert str(kernel.source("asm")).count(name) >= 12
 
 
+@AVX2
+def test_sizes_that_only_a_call_knows() -> None:
+    """Rows and columns may be any number; without the length of the sum, groups of it cannot be laid out."""
+    n = lw.size("n")
+    for sizes, used in (((n, 20, 9), True), ((9, n, 8), True), ((9, 20, n), False)):
+        work: Workload = product(*sizes)
+        schedule = default_schedule(work, host())
+        assert bool(instruction(schedule)) == used
+        kernel = lw.build(work, target="cpu", schedule=schedule)
+        for length in (13, 1):
+            arrays = extremes(work.at({"n": length}))
+            np.testing.assert_array_equal(kernel(*arrays), work.reference(*arrays))
+
+
+def test_a_cpu_behind_opencl_has_no_single_instructions() -> None:
+    target = Target.from_json(
+        {
+            "kind": "opencl",
+            "mcpu": "pocl",
+            "cores": 2,
+            "threads": 4096,
+            "block": [4096] * 3,
+            "shared": 32768,
+            "cpu_vectors": 32,
+        }
+    )
+    for sketch in sketches(product(24, 32, 18), target):
+        assert instruction(sketch.schedule) is None
+
+
 def test_what_is_not_such_a_product_has_no_intrinsic() -> None:
     """Another accumulator, three factors, a power, a target without the instruction."""
     i, j, k = 16, 32, 8

@@ -56,7 +56,7 @@ class DeviceTarget(Target):
         if not self.cpu_vectors:
             return None
         features = {64: ("avx2", "avx512f", "fma"), 32: ("avx2", "fma")}.get(self.cpu_vectors, ())
-        return Target("cpu", self.mcpu, self.cores, features, self.caches)
+        return Target("cpu", self.mcpu, self.cores, features, self.caches, intrinsics=False)
 
     def describe(self) -> str:
         """One line for people."""
