@@ -21,6 +21,11 @@ def test_values_follow_the_annotations() -> None:
     assert parse_arguments(scaled, words) == expected
 
 
+def test_every_operator_takes_weights() -> None:
+    given = parse_arguments(scaled, ["M=4", "N=8", "weights=x"])
+    assert [tensor.weight for tensor in scaled(**given).inputs] == [True]
+
+
 def test_a_value_may_hold_an_equals_sign() -> None:
     assert parse_arguments(scaled, ["M=1", "N=1", "dtype=a=b"])["dtype"] == "a=b"
 

@@ -253,7 +253,7 @@ def patched(library: Path, path: Path, old: bytes, new: bytes) -> Path:
 
 
 def test_another_format(library: Path, tmp_path: Path) -> None:
-    newer = patched(library, tmp_path / "newer.so", b'"format":2', b'"format":9')
+    newer = patched(library, tmp_path / "newer.so", b'"format":3', b'"format":9')
     with pytest.raises(LoadError, match="another version of Loopwright"):
         lw.load(newer)
 
