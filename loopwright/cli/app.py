@@ -27,6 +27,7 @@ OPTIONAL = {
     "jinja2": "tune",
     "psutil": "tune",
     "tornado": "remote",
+    "distributed": "cluster",
     "xgboost": "tune",
     "matplotlib": "plot",
 }

@@ -44,6 +44,11 @@ ROUNDS = 7
     help="Where to measure, if not here: rpc://HOST:PORT/KEY, devices that a tracker lends. See docs/remote.md.",
 )
 @click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Tune on the workers of a Dask cluster: tcp://HOST:PORT, its scheduler. See docs/remote.md.",
+)
+@click.option(
     "--trials",
     metavar="N",
     type=click.IntRange(min=1),
@@ -97,6 +102,7 @@ def tune(
     only: tuple[str, ...],
     target: str,
     device: str | None,
+    cluster: str | None,
     trials: int | None,
     more: int | None,
     minutes: float | None,
@@ -133,6 +139,8 @@ def tune(
         raise click.UsageError(
             "--trials is how many there shall be, --more how many to add: give one of them"
         )
+    if cluster is not None and (patience is not None or save_model is not None):
+        raise click.UsageError("--patience and --save-model are for runs on one machine, not for --cluster")
     on = Target.parse(target)
     watch = Watch(minutes, len(items))
     try:
@@ -143,6 +151,7 @@ def tune(
                 watch,
                 log,
                 device=device,
+                cluster=cluster,
                 trials=trials,
                 more=more,
                 minutes=minutes,
@@ -163,7 +172,7 @@ def tune(
     click.echo(f"{watch.summary()}; the log is {log}")
     found = [item for item in items if watch.tally(item.work).best is not None]
     # Elsewhere, default and tuned schedule have been raced by the tuner only.
-    compared = _measured(found, on, log, objective) if device is None else {}
+    compared = _measured(found, on, log, objective) if device is None and cluster is None else {}
     click.echo(_table(items, watch, compared))
     if objective != "time":
         click.echo(records_table(_asked_for(items, on, log, objective)))
@@ -171,9 +180,17 @@ def tune(
     return 0 if found else NOTHING_FOUND
 
 
-def _search(items: Sequence[Item], target: Target, watch: Watch, log: Path, **how: Any) -> None:
-    """Tune one workload, or several that share the time."""
-    if len(items) == 1:
+def _search(
+    items: Sequence[Item], target: Target, watch: Watch, log: Path, *, cluster: str | None, **how: Any
+) -> None:
+    """Tune one workload, or several that share the time, or a cluster."""
+    if cluster is not None:
+        from loopwright.autotune.cluster import tune_on_cluster
+
+        for name in ("patience", "save_model"):
+            del how[name]
+        tune_on_cluster([item.work for item in items], cluster, target, log=log, progress=watch, **how)
+    elif len(items) == 1:
         from loopwright.autotune.tune import tune as search
 
         search(items[0].work, target, log=log, progress=watch, **how)
