@@ -11,6 +11,7 @@ from typing import Any
 from tvm import tirx
 
 from loopwright.sched import dtypes
+from loopwright.sched.lowering.constants import constant
 from loopwright.sched.lowering.ranges import Span
 
 
@@ -38,16 +39,16 @@ def to_integer(value: Any, source: str, dtype: str, span: Span) -> Any:
     if span.nan and low < 0:  # an unsigned type's lower limit is 0: NaN goes there anyway
         held = tirx.Select(tirx.EQ(value, value), value, tirx.const(0.0, source))
     if span.low < least or (span.nan and low == 0):
-        held = tirx.Select(tirx.GT(held, tirx.const(least, source)), held, tirx.const(least, source))
+        held = tirx.Select(tirx.GT(held, constant(least, source)), held, constant(least, source))
     if span.high <= greatest:
         return tirx.Cast(dtype, held)
     exact = int(greatest) == high
     if exact:
-        held = tirx.Select(tirx.LT(held, tirx.const(greatest, source)), held, tirx.const(greatest, source))
+        held = tirx.Select(tirx.LT(held, constant(greatest, source)), held, constant(greatest, source))
         return tirx.Cast(dtype, held)
     # The limit itself is no float: what lies beyond the last float before it is replaced after the conversion.
     return tirx.Select(
-        tirx.GT(value, tirx.const(greatest, source)), tirx.const(high, dtype), tirx.Cast(dtype, held)
+        tirx.GT(value, constant(greatest, source)), tirx.const(high, dtype), tirx.Cast(dtype, held)
     )
 
 

@@ -12,10 +12,11 @@ from tvm.tirx import AllocBuffer, BufferStore, PrimFunc, SeqStmt
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import BuildError
-from loopwright.sched.language.expr import Axis, Binary, Call, Expr, Load, walk
+from loopwright.sched.language.expr import Axis, Binary, Call, Const, Expr, Load, walk
 from loopwright.sched.language.extern import Extern
 from loopwright.sched.lowering import stmt
 from loopwright.sched.lowering.calls import SEVERAL
+from loopwright.sched.lowering.constants import by_bits, constant
 from loopwright.sched.lowering.device.vectors import in_vectors
 from loopwright.sched.lowering.emit import Emitter
 
@@ -38,17 +39,19 @@ class KernelFunction:
     exact: bool
 
 
-def emit_kernels(program: stmt.Program, vectors: bool) -> tuple[KernelFunction, ...]:
+def emit_kernels(program: stmt.Program, vectors: bool, bits: bool) -> tuple[KernelFunction, ...]:
     """The kernels of a program, in the order they run.
 
     Args:
         vectors: whether the language loads vectors at any multiple of their elements' size.
+        bits: whether its text would lose digits of constants, which are given by their bits then.
 
     Raises:
         BuildError: a buffer has more elements than indices can tell apart, or a formula calls a C function.
     """
     launches = enumerate(stmt.launches_of(program))
-    return tuple(_kernel(f"{program.name}_{n}", launch, vectors) for n, launch in launches)
+    with by_bits(bits):
+        return tuple(_kernel(f"{program.name}_{n}", launch, vectors) for n, launch in launches)
 
 
 def _kernel(name: str, launch: stmt.Launch, vectors: bool) -> KernelFunction:
@@ -153,6 +156,8 @@ class DeviceEmitter(Emitter):
     def node(self, e: Expr) -> Any:
         """A node in TensorIR, by functions that the languages of GPUs have."""
         match e:
+            case Const() if dtypes.is_float(e.dtype) and e.dtype not in dtypes.NARROW:
+                return constant(float(e.value), e.dtype)
             case Call(fn=Extern() as fn):
                 raise BuildError(f"the C function {fn.symbol} runs on CPUs only")
             case Call(fn="round") if dtypes.is_float(e.dtype):

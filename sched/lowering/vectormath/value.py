@@ -16,6 +16,8 @@ from typing import Any, Protocol, Union
 
 from tvm import tirx
 
+from loopwright.sched.lowering import constants
+
 Operand = Union["Value", float, int]
 Function = Callable[..., "Value"]
 
@@ -121,7 +123,7 @@ class Value:
 
 def constant(number: float | int, dtype: str) -> Value:
     """A literal."""
-    return Value(dtype, lambda: tirx.const(number, dtype))
+    return Value(dtype, lambda: constants.constant(number, dtype))
 
 
 def given(expr: Any, dtype: str) -> Value:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # Their languages load a vector from any multiple of its elements' size; others want a multiple of its own.
 _UNALIGNED_VECTORS = ("opencl",)
+# TVM's text for them has seven digits of a number; for CUDA all, in hexadecimal.
+_SEVEN_DIGITS = ("opencl", "metal", "webgpu")
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,9 @@ def lower_for_device(schedule: Schedule, target: DeviceTarget) -> DeviceLowered:
     from loopwright.sched.runtime.build import program_of
 
     program = program_of(schedule, target)
-    kernels: tuple[KernelFunction, ...] = emit_kernels(program, target.kind in _UNALIGNED_VECTORS)
+    kernels: tuple[KernelFunction, ...] = emit_kernels(
+        program, target.kind in _UNALIGNED_VECTORS, target.kind in _SEVEN_DIGITS
+    )
     return DeviceLowered(program, kernels, target, schedule)
 
 
