@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from loopwright.autotune.aim import Leaders
 from loopwright.autotune.budget import wanted_trials
@@ -34,17 +34,21 @@ CONNECT_SECONDS, WORKER_SECONDS = 10, 30
 
 
 @dataclass
-class _Part:
-    """A workload, how far it has come, and what is under way."""
+class Progressing:
+    """How far a workload has come, and what is under way.
 
-    work: Workload
+    Attributes:
+        wanted: trials to be measured; None for as many as there is time for.
+        lines: the records that there are.
+        under_way: trials that workers were asked for.
+        measured: trials that came back.
+        exhausted: whether there are no more.
+    """
+
     wanted: int | None
     lines: list[bytes]
-    leaders: Leaders
     under_way: int = 0
     measured: int = 0
-    failures: Counter[str] = field(default_factory=Counter)
-    least: float | None = None
     exhausted: bool = False
 
     def next_piece(self, most: int) -> int:
@@ -56,6 +60,28 @@ class _Part:
             return 0
         left = most if self.wanted is None else self.wanted - self.measured - self.under_way
         return max(0, min(most, left))
+
+
+@dataclass
+class _Part(Progressing):
+    """A workload of a run, and what its trials have come to."""
+
+    work: Workload = field(kw_only=True)
+    leaders: Leaders = field(kw_only=True)
+    failures: Counter[str] = field(default_factory=Counter)
+    least: float | None = None
+
+
+P = TypeVar("P", bound=Progressing)
+
+
+def next_piece(parts: Sequence[P], most: int) -> tuple[P | None, int]:
+    """Which workload a worker is given, and how many trials of it: the one with the fewest; None if nothing is left to do."""
+    waiting = [part for part in parts if part.next_piece(most)]
+    if not waiting:
+        return None, 0
+    part = min(waiting, key=lambda each: each.measured + each.under_way)
+    return part, part.next_piece(most)
 
 
 def tune_on_cluster(
@@ -128,7 +154,8 @@ def tune_on_cluster(
             if work.key not in parts:
                 told(Started(str(work), str(parsed), len(records), wanted, minutes, 0, ()))
                 leaders = Leaders(sought, work, records)
-                parts[work.key] = _Part(work, wanted, [r.to_line() for r in records], leaders)
+                lines = [record.to_line() for record in records]
+                parts[work.key] = _Part(wanted, lines, work=work, leaders=leaders)
         place = {**parsed.to_json(), "caches": list(parsed.caches)}
         _carry_out(client, list(parts.values()), place, how, seed, piece, until, opened, told)
         results = {}
@@ -168,11 +195,9 @@ def _carry_out(
     def send() -> None:
         nonlocal number
         while len(sent) < len(client.nthreads()) and (until is None or time.monotonic() < until):
-            waiting = [part for part in parts if part.next_piece(piece)]
-            if not waiting:
+            part, size = next_piece(parts, piece)
+            if part is None:
                 return
-            part = min(waiting, key=lambda each: each.measured + each.under_way)
-            size = part.next_piece(piece)
             task = client.submit(
                 measured,
                 part.work.to_json(),
