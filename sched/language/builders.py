@@ -15,11 +15,10 @@ from loopwright.sched.language.expr import Axis, Binary, Const, Expr, ExprLike, 
 from loopwright.sched.language.normal import make_stage, make_tuple_stage
 from loopwright.sched.language.reducers import reduction_axes
 from loopwright.sched.language.stage import Input, Part, Stage, check_name, check_shape
+from loopwright.sched.language.weights import check_weight
 
 # The inputs of the operator being traced, in the order they are declared: the order of a kernel's arguments.
 declared_inputs: ContextVar[list[Input] | None] = ContextVar("declared_inputs", default=None)
-# Those that its caller declares to be weights, by name.
-named_weights: ContextVar[tuple[str, ...]] = ContextVar("named_weights", default=())
 
 
 def _own_name(name: object, what: str) -> str:
@@ -54,12 +53,9 @@ def input(
     if not isinstance(weight, bool):
         raise DefinitionError(f"{what}: weight={weight!r} is neither True nor False")
     own, dims = _own_name(name, "input"), check_shape(shape, what)
-    weight = weight or own in named_weights.get()
-    if weight and builtins.any(isinstance(size, Expr) for size in dims):
-        raise DefinitionError(
-            f"{what}: a weight is packed before any call says how long its dimensions are; its sizes are numbers"
-        )
     tensor = Input(own, dims, dtypes.check_dtype(dtype, what), weight)
+    if weight:
+        check_weight(tensor)
     scope = declared_inputs.get()
     if scope is not None:
         if builtins.any(other.name == name for other in scope):

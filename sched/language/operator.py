@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from loopwright.sched.errors import DefinitionError
-from loopwright.sched.language.builders import declared_inputs, named_weights
+from loopwright.sched.language.builders import declared_inputs
 from loopwright.sched.language.expr import Expr, is_size
 from loopwright.sched.language.stage import Input, Part, Stage
 from loopwright.sched.language.workload import Workload
@@ -65,16 +65,11 @@ class Operator:
         bound.apply_defaults()
         self._check_types(bound.arguments)
         inputs: list[Input] = []
-        token, named = declared_inputs.set(inputs), named_weights.set(weights)
+        token = declared_inputs.set(inputs)
         try:
             result = self.fn(*bound.args, **bound.kwargs)
         finally:
             declared_inputs.reset(token)
-            named_weights.reset(named)
-        for name in weights:
-            if name not in {tensor.name for tensor in inputs}:
-                known = ", ".join(tensor.name for tensor in inputs) or "none"
-                raise DefinitionError(f"{self.name}: weights= names {name!r}; the inputs are {known}")
         outputs = result if isinstance(result, tuple) else (result,)
         for output in outputs:
             if not isinstance(output, (Stage, Part)):
@@ -86,8 +81,9 @@ class Operator:
                 raise DefinitionError(
                     f"{self.name}: an operator returns a stage or a tuple of stages, not {type(output).__name__}{hint}"
                 )
-        said = {"weights": " ".join(weights)} if weights else {}
-        return Workload(self.name, bound.arguments | said, inputs, outputs, self._numpy_with(bound.arguments))
+        numpy = self._numpy_with(bound.arguments)
+        made = Workload(self.name, dict(bound.arguments), inputs, outputs, numpy)
+        return made.with_weights(*weights)
 
     def _numpy_with(self, arguments: dict[str, Any]) -> Callable[..., Any] | None:
         """The NumPy function, its keyword-only parameters bound to the operator's arguments of those names."""

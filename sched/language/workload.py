@@ -128,6 +128,23 @@ class Workload:
 
         return at_sizes(self, {**(sizes or {}), **named})
 
+    def with_weights(self, *names: str) -> Workload:
+        """The same workload with inputs declared weights, which are the same in many calls; see docs/weights.md.
+
+        An operator does this for ``weights=``; for an imported workload it is the way to say so.
+
+        Raises:
+            DefinitionError: there is no such input, or only a call says how long its dimensions are.
+
+        Example:
+            >>> from loopwright import ops
+            >>> ops.matmul(M=2, N=3, K=4).with_weights("B").inputs
+            (<input A float32[2, 4]>, <weight B float32[4, 3]>)
+        """
+        from loopwright.sched.language.weights import with_weights
+
+        return with_weights(self, names)
+
     def to_json(self) -> dict[str, Any]:
         """The whole definition as JSON-able data; :meth:`from_json` restores it in any process."""
         return canonical.workload_to_json(self)

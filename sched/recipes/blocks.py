@@ -26,7 +26,7 @@ def in_blocks(schedule: Schedule) -> Schedule:
     Example:
         >>> from loopwright import ops
         >>> schedule = ops.relu(X=(64, 64)).schedule().parallel("Y.i0")
-        >>> in_blocks(schedule).to_python().splitlines()[-1].strip()
+        >>> in_blocks(schedule).to_python().splitlines()[-2].strip()
         '.bind("Y.i0", "blockIdx.x")'
     """
     made = schedule.work.schedule()

@@ -1,5 +1,5 @@
 # DefinitionError
-# matmul: weights= names 'W'; the inputs are A, B
+# matmul has no input 'W' to be a weight; the inputs are A, B
 
 from loopwright import ops
 

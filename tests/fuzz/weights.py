@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 
 import loopwright as lw
-from loopwright.sched.language.extern import with_functions_of
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.scheduling.schedule import Schedule
 
@@ -15,12 +14,9 @@ PREPACKED = 0.8  # the share of the stages that can be
 
 def weighed(work: Workload, number: int) -> Workload:
     """The same workload with some of its inputs declared weights, if their sizes are known."""
-    rng, data = Random(number), work.to_json()
-    data["inputs"] = [
-        [*row, "weight"] if rng.random() < WEIGHTS and all(isinstance(size, int) for size in row[1]) else row
-        for row in data["inputs"]
-    ]
-    return with_functions_of(Workload.from_json(data), work)
+    rng = Random(number)
+    known = [t.name for t in work.inputs if all(isinstance(size, int) for size in t.shape)]
+    return work.with_weights(*(name for name in known if rng.random() < WEIGHTS))
 
 
 def prepacking(schedule: Schedule, number: int) -> Schedule:

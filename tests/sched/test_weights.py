@@ -109,6 +109,12 @@ def test_a_weight_is_declared() -> None:
     assert ops.dense(M=2, N=3, K=4, weights=("W", "bias")).args["weights"] == "W bias"
     again = Workload.from_json(work.to_json())
     assert again.key == work.key and [t.weight for t in again.inputs] == [False, True]
+    plain = ops.matmul(M=9, N=18, K=6)
+    declared = plain.with_weights("B")
+    assert (declared.key, declared.args, str(declared)) == (work.key, work.args, str(work))
+    assert declared.numpy is not None and not any(t.weight for t in plain.inputs)
+    assert [t.weight for t in declared.with_weights("A").inputs] == [True, True]
+    assert plain.with_weights() is plain
     rows = ops.matmul(M=lw.size("M"), N=4, K=4, weights="B")
     assert [t.weight for t in rows.at(M=3).inputs] == [False, True]
 
@@ -124,7 +130,9 @@ def test_times_without_packing_are_of_a_workload_of_its_own() -> None:
 
 @pytest.mark.parametrize("weights", ["Q", ("B", "Q"), 3, ("B", 3)])
 def test_weights_are_names_of_inputs(weights: Any) -> None:
-    with pytest.raises(DefinitionError, match="matmul: weights="):
+    with pytest.raises(
+        DefinitionError, match="matmul: weights= takes names|matmul has no input 'Q' to be a weight"
+    ):
         ops.matmul(M=2, N=2, K=2, weights=weights)
 
 
