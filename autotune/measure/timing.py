@@ -149,15 +149,15 @@ def race(
     numbers = [stopwatch.calls(min(stopwatch.sample(f, 1), stopwatch.sample(f, 1))) for f in functions]
     runners = [Least() for _ in functions]
     running = list(range(len(functions)))
-    start, rounds = stopwatch.clock(), 0
+    rounds, spent = 0, 0.0  # seconds on each that still runs
     while True:
+        start = stopwatch.clock()
         for nth in running:
             runners[nth].add(stopwatch.sample(functions[nth], numbers[nth]))
-        rounds += 1
+        rounds, spent = rounds + 1, spent + (stopwatch.clock() - start) / len(running)
         if rounds >= DROP_ROUNDS:
             limit = reach * min(runner.timed.seconds for runner in runners)
             running = [nth for nth in running if runners[nth].timed.seconds <= limit]
-        spent = (stopwatch.clock() - start) / len(functions)
         known = all(runners[nth].timed.spread <= repeats.spread for nth in running)
         if rounds >= MIN_ROUNDS and spent >= (repeats.least_seconds if known else repeats.most_seconds):
             return [runner.timed for runner in runners]

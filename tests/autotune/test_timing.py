@@ -70,7 +70,7 @@ def test_a_race_whose_times_are_not_known_takes_all_the_time_there_is() -> None:
     clock, repeats = Clock(), Repeats(least_seconds=0.01, most_seconds=0.1)
     known, unknown = steady(5e-3), falling(5e-3, by=0.006)
     times = timing.race([clock.function(unknown), clock.function(known)], clock.stopwatch, repeats)
-    assert 0.2 <= clock.now < 0.23
+    assert 0.19 <= clock.now < 0.23
     assert times[0].spread > repeats.spread
     assert times[1].spread < 1e-9
 
@@ -92,6 +92,14 @@ def test_who_is_far_behind_does_not_keep_a_race_going() -> None:
     times = timing.race([slow, clock.function(steady(1e-3))], clock.stopwatch, repeats)
     assert clock.now < 0.06
     assert times[0].seconds > 4e-3
+
+
+def test_who_drops_out_leaves_no_time_to_the_others() -> None:
+    clock, repeats = Clock(), Repeats(least_seconds=0.01, most_seconds=0.1)
+    slow = [clock.function(steady(5e-3)) for _ in range(8)]
+    timing.race([*slow, clock.function(falling(1e-3, by=0.006))], clock.stopwatch, repeats)
+    rounds = 2 + timing.DROP_ROUNDS  # of all: to begin with, and until they drop out
+    assert clock.now < rounds * 9 * 5e-3 + 0.1
 
 
 def test_quick_calls_are_timed_in_groups_of_the_length_asked_for() -> None:
