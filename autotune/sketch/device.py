@@ -103,7 +103,7 @@ def _threads(target: DeviceTarget, most: int) -> list[int]:
     """Threads of a block along one axis: on a CPU from one, which then works in vectors."""
     least = 1 if target.processor is not None else IN_STEP
     fitting = [n for n in POWERS if least <= n <= min(target.threads, target.block[0]) and n < 2 * most]
-    return fitting or [POWERS[0]]
+    return fitting or [max(n for n in POWERS if n <= max(1, most))]
 
 
 def _points(base: Schedule, roles: Roles, target: DeviceTarget) -> Iterator[Sketch]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from math import prod
 
 from loopwright.sched.errors import ScheduleError
@@ -46,7 +46,7 @@ def runs_on(schedule: Schedule, target: DeviceTarget) -> bool:
 
 
 def planned(schedule: Schedule, target: DeviceTarget, done: Collection[str] = ()) -> Schedule:
-    """Schedule all stages but those that are ``done``: groups of rows first, then stage by stage, the last one first.
+    """Schedule all stages but those that are ``done``: groups of rows first, then stage by stage, with what follows each.
 
     Raises:
         ScheduleError: a recipe's directives are refused.
@@ -62,10 +62,10 @@ def planned(schedule: Schedule, target: DeviceTarget, done: Collection[str] = ()
     for stage in schedule.work.stages:
         if stage.name not in finished and s.nests.stages[stage.name].place.kind == "root":
             s = on_grid(s, stage.name, target)
-        for follower in followers(s.nests, stage.name) if stage.name not in finished else ():
-            s, inside = finished_inside(s, follower, stage.name)
-            if inside:
-                finished.add(follower)
+        for follower in followers(s.nests, stage.name):
+            if follower not in finished:
+                s, inside = finished_inside(s, follower, stage.name)
+                finished |= {follower} if inside else set()
     return s
 
 
@@ -74,19 +74,14 @@ def on_grid(schedule: Schedule, name: str, target: DeviceTarget) -> Schedule:
     if schedule.nests.stages[name].stage.updating is not None or schedule.nests.updates(name):
         return _plainly(schedule, name, target)
     roles = roles_of(schedule.nests, name)
-    plans = []
+    recipes: list[Callable[[], Schedule]] = [lambda: points(schedule, roles, points_plan(roles, target))]
     if roles.gemm_like:
-        plans = [
-            lambda: tiles(schedule, roles, tiles_plan(roles, target)),
-            lambda: points(schedule, roles, points_plan(roles, target)),
-        ]
+        recipes.insert(0, lambda: tiles(schedule, roles, tiles_plan(roles, target)))
     elif worth_parts(roles):
-        plans = [lambda: across(schedule, roles, parts_for(roles, target))]
-    else:
-        plans = [lambda: points(schedule, roles, points_plan(roles, target))]
-    for plan in plans:
+        recipes.insert(0, lambda: across(schedule, roles, parts_for(roles, target)))
+    for recipe in recipes:
         try:
-            made = plan()
+            made = recipe()
         except ScheduleError:
             continue
         if made is not schedule:
