@@ -80,7 +80,7 @@ def gemm_plan(roles: Roles, target: Target, products: Products | None = None) ->
         row_tiles=row_block,
         column_tiles=column_block,
         unroll=STEPS if products is None else min(STEPS, products.steps),
-        depth=BLOCK if blocked and packing == "block" else None,
+        depth=BLOCK if blocked and (packing == "block" or packed_ahead(roles)) else None,
         packing=packing,
         sharing=sharing,
         order="rows" if roles.shared is None else "columns",

@@ -29,6 +29,7 @@ LAYERS = {
     "conv": (ops.conv2d(N=1, H=9, W=9, C=8, K=16, R=3, S=3, padding=1, layout="NCHW", weights="W"), ["W_packed"]),
     "transposed": (ops.conv_transpose2d(N=1, H=5, W=5, C=6, K=8, R=4, S=4, stride=2, weights="W"), ["W_packed"]),
     "bfloat16": (ops.matmul(M=6, N=32, K=20, weights="B", dtype="bfloat16"), ["B_packed"]),
+    "deep": (ops.matmul(M=6, N=32, K=1100, weights="B"), ["B_packed"]),
     "one row": (ops.matmul(M=1, N=32, K=20, weights="B"), []),
 }  # fmt: skip
 
