@@ -60,10 +60,11 @@ def register() -> None:
         ("avx512.vnni.dot16", 16, "avx512vnni"),
         ("avx.vnni.dot8", 8, "avxvnni"),
     ):
-        quads = _accumulating("vpdpbusd", outputs, 4, "int32")
-        _register(f"{prefix}x4", outputs, 4, ("uint8", "int8", "int32"), quads, feature)
-        turned = _accumulating("vpdpbusd", outputs, 4, "int32", turned=True)
-        _register(f"{prefix}x4.i8u8", outputs, 4, ("int8", "uint8", "int32"), turned, feature)
+        for into, suffix in (("int32", ""), ("uint32", ".u32")):
+            quads = _accumulating("vpdpbusd", outputs, 4, into)
+            _register(f"{prefix}x4{suffix}", outputs, 4, ("uint8", "int8", into), quads, feature)
+            turned = _accumulating("vpdpbusd", outputs, 4, into, turned=True)
+            _register(f"{prefix}x4.i8u8{suffix}", outputs, 4, ("int8", "uint8", into), turned, feature)
         for name in ("i16", "i16.u32"):
             pairs = _accumulating("vpdpwssd", outputs, 2, PAIRS[name][-1])
             _register(f"{prefix}x2.{name}", outputs, 2, PAIRS[name], pairs, feature)

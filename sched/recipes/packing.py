@@ -74,7 +74,9 @@ def keep(schedule: Schedule, products: Products, roles: Roles, vector_bytes: int
         return schedule
     name = free_name(schedule.nests, f"{operand.name}_rows")
     inlined = operand.name in feeding(schedule.nests, stage)
-    s = copy_for(schedule, operand, name, stage, products, products.kept_dtype)
+    s = copy_for(schedule, operand, name, stage, products, None if products.offset else products.kept_dtype)
+    if products.offset:
+        s = _corrected(s, name, roles, vector_bytes)
     if inlined:
         s = s.compute_inline(operand.name)
     lanes = vector_bytes // dtypes.itemsize(products.kept_dtype)
@@ -86,6 +88,20 @@ def keep(schedule: Schedule, products: Products, roles: Roles, vector_bytes: int
     ] or loops[-1:]
     s = s.parallel(f"{name}.{outer[0]}") if outer else s
     return s.vectorize(f"{name}.{last}", lanes)
+
+
+def _corrected(s: Schedule, copy: str, roles: Roles, vector_bytes: int) -> Schedule:
+    """Store the bytes of a copy with another sign; what corrects the sum is summed in vectors."""
+    stage = roles.stage.name
+    name = free_name(s.nests, f"{stage}_offset")
+    s = s.offset(stage, copy, name)
+    nest = s.nests.stages[name]
+    *outer, last = [axis.name for axis in nest.stage.axes]
+    across, lane = Names(nest).pair(last, "o", "v")
+    s = s.split(f"{name}.{last}", (across, lane), 2 * vector_bytes // roles.itemsize)
+    steps = [axis.name for axis in nest.stage.reduce_axes]
+    s = s.reorder(name, " ".join([*outer, across, *steps, lane]))
+    return s.parallel(f"{name}.{[*outer, across][0]}").vectorize(f"{name}.{lane}")
 
 
 def copy_for(

@@ -24,8 +24,10 @@ from loopwright.sched.scheduling.nest import Nests
 PREFERRED = {
     "avx512.vnni.dot16x4": 4,
     "avx512.vnni.dot16x4.i8u8": 4,
+    "avx512.vnni.dot16x4.i8u8.u32": 4,
     "avx.vnni.dot8x4": 4,
     "avx.vnni.dot8x4.i8u8": 4,
+    "avx.vnni.dot8x4.i8u8.u32": 4,
     "neon.dot4x4.i8": 4,
     "neon.dot4x4.u8": 4,
     "avx512.vnni.dot16x2.i16": 1,
@@ -38,6 +40,10 @@ PREFERRED = {
     "avx2.dot8x2.i16.u32": 2,
     "avx512.bf16.dot16x2": 4,
 }
+
+
+# Reads of an element of the operand that runs along the vector axis, from which on it pays to sum it once more for an offset.
+OFTEN = 32
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,7 @@ class Products:
         lanes: results of one instruction.
         steps: groups that may be written out.
         intrinsic: the instruction; None for multiply-adds on widened copies.
+        offset: whether the bytes of ``kept`` are stored with another sign, 128 apart, and the sum is corrected.
     """
 
     kept: Operand
@@ -64,6 +71,7 @@ class Products:
     lanes: int = 1
     steps: int = 8
     intrinsic: str | None = None
+    offset: bool = False
 
     @property
     def groups(self) -> int:
@@ -97,12 +105,15 @@ def products_of(nests: Nests, roles: Roles, target: Target) -> tuple[Roles, Prod
     kinds = [factors[side.name] for side in sides]
     for name, steps in PREFERRED.items() if target.intrinsics else ():
         intrinsic = find(name, "products")
-        if not (set(intrinsic.features) <= set(target.features) and _takes(intrinsic, kinds, reduce.dtype)):
+        if not set(intrinsic.features) <= set(target.features):
+            continue
+        offset = not _takes(intrinsic, kinds, reduce.dtype)
+        if offset and not (_pays(roles) and _takes(intrinsic, _other_sign(kinds), reduce.dtype)):
             continue
         a, b = (operand.dtype for operand in intrinsic.operands)
         lanes, terms = known(intrinsic.stage.shape[0]), known(intrinsic.operands[0].shape[0])
         for axis in reversed(roles.steps):
-            made = Products(*sides, a, b, axis, terms, lanes, steps, name)
+            made = Products(*sides, a, b, axis, terms, lanes, steps, name, offset)
             if made.regular:
                 return replace(roles, last=axis), made
     wide = reduce.dtype
@@ -119,6 +130,19 @@ def _takes(intrinsic: Intrinsic, kinds: list[str], into: str) -> bool:
     return intrinsic.stage.dtype == into and all(
         want == kind or dtypes.holds(want, kind) for want, kind in zip(wanted, kinds, strict=True)
     )
+
+
+def _other_sign(kinds: list[str]) -> list[str]:
+    """The types of the operands if the bytes of the first have another sign; 16-bit integers take either."""
+    first, second = kinds
+    return [{"int8": "uint8", "uint8": "int8"}.get(first, first), second]
+
+
+def _pays(roles: Roles) -> bool:
+    """Whether the packed operand is read so often that summing it once more is little."""
+    assert roles.rows is not None
+    shared = known(roles.shared.extent) if roles.shared is not None else 1
+    return known(roles.rows.extent) * shared >= OFTEN
 
 
 def _factors(value: Expr) -> dict[str, str] | None:

@@ -264,6 +264,10 @@ class DirectiveMethods:
         """Let an argmax or argmin find the best value first, as stage ``name`` (``at_best``), then the first index of it."""
         return self._add("two_pass", stage=stage, name=name)
 
+    def offset(self, stage: Text, tensor: Text, name: Text | None = None) -> Schedule:
+        """Store the bytes of a copy ``tensor`` with another sign, 128 apart; ``name`` (``C_offset``) corrects the sum."""
+        return self._add("offset", stage=stage, tensor=tensor, name=name)
+
     def tensorize(self, loop: Text, intrinsic: Text) -> Schedule:
         """Let an intrinsic, by its name, do what stands from ``loop`` inwards: ``tensorize("C.ji", "avx2.dot8x2.i16")``.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -166,6 +167,22 @@ def test_schedules_for_other_cpus_run_here_with_their_instruction_emulated(
             assert_exact(schedule)
 
 
+def test_bytes_of_one_sign_are_stored_with_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where enough rows share what the correction costs: vpdpbusd wants bytes of either sign."""
+    for target, work, kind in (
+        (VNNI, product(37, 43, 11, "int8", "int8"), "16x4"),
+        (VNNI, ops.matmul(M=33, N=20, K=9, dtype="uint8", batch_a=(2,)), "16x4.i8u8.u32"),
+        (VNNI, ops.matmul(M=33, N=20, K=9, dtype="int8", weights="B", bias=True, activation="relu"), "16x4"),
+        (VNNI, convolution(W=35, C=5, K=19, padding=1, layout="NCHW"), "16x4"),
+        (cpu("avxvnni"), product(37, 43, 11, "uint8", "uint8"), "8x4.i8u8"),
+    ):
+        schedule = default_schedule(work, target)
+        assert str(instruction(schedule)).endswith(kind)
+        assert any(directive.kind == "offset" for directive in schedule.directives)
+        with emulated(monkeypatch):
+            assert_exact(schedule)
+
+
 def test_pairs_of_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
     """Among them subnormal numbers, which the instruction takes for zero, as the reference admits."""
     work = ops.matmul(M=13, N=43, K=11, dtype="bfloat16")
@@ -193,7 +210,8 @@ def test_narrow_floats_are_widened_in_the_copies(dtype: str) -> None:
     [
         ("cascadelake", "uint8", "int8", "vpdpbusd"),
         ("icelake-server", "int8", "uint8", "vpdpbusd"),
-        ("znver4", "int8", "int8", "vpdpwssd"),
+        ("znver4", "int8", "int8", "vpdpbusd"),
+        ("znver4", "int16", "int16", "vpdpwssd"),
         ("skylake-avx512", "int8", "int8", "vpmaddwd"),
         ("znver4", "bfloat16", "bfloat16", "vdpbf16ps"),
         ("znver3", "bfloat16", "bfloat16", "vfmadd231ps"),
@@ -294,3 +312,14 @@ def test_forms() -> None:
     exec(schedule.to_python(), names)
     assert names["schedule"] == schedule
     assert key_of(schedule, host(), work) is not None
+
+
+@AVX2
+def test_tuning_keeps_the_instruction_in_the_log(tmp_path: Path) -> None:
+    work, log = ops.matmul(M=24, N=20, K=18, dtype="int8"), tmp_path / "log.jsonl"
+    result = lw.tune(work, target="cpu", trials=3, log=log, seed=0)
+    assert result.best is not None
+    kernel = lw.build(work, target="cpu", log=log)
+    arrays = extremes(work)
+    np.testing.assert_array_equal(kernel(*arrays), work.reference(*arrays))
+    assert str(kernel.provenance).startswith("matmul") and instruction(kernel.schedule) == "avx2.dot8x2.i16"

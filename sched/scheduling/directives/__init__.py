@@ -18,6 +18,7 @@ from loopwright.sched.scheduling.directives.caching import cache_read, cache_wri
 from loopwright.sched.scheduling.directives.kinds import parallel, unroll, vectorize
 from loopwright.sched.scheduling.directives.layouts import transform_layout
 from loopwright.sched.scheduling.directives.loops import fuse, reorder, split, tile
+from loopwright.sched.scheduling.directives.offsetting import offset
 from loopwright.sched.scheduling.directives.passes import two_pass
 from loopwright.sched.scheduling.directives.place import (
     compute_at,
@@ -43,7 +44,7 @@ DIRECTIVES: dict[str, Callable[..., Nests]] = {
         compute_at, reverse_compute_at, compute_inline, compute_root,
         cache_read, cache_write, clone,
         transform_layout, prepack, set_scope, storage_align, pad, store_at, store_root,
-        rfactor, decompose_reduction, two_pass,
+        rfactor, decompose_reduction, two_pass, offset,
         double_buffer, pipeline, prefetch, stream,
         tensorize,
         specialize,
