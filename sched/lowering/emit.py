@@ -190,7 +190,8 @@ class Emitter:
             case stmt.Let():
                 self.values[id(s.var)] = self.whole(s.value)
                 self.places[id(s.var)] = self.index(s.value)
-                self.halves[s.var] = s.value
+                if self.sizes:
+                    self.halves[s.var] = s.value
                 return self.statement(s.body)
             case stmt.Bind():
                 bound = tirx.Var(s.var.name, _computed(s.var.dtype))

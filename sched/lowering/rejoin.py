@@ -15,10 +15,13 @@ from loopwright.sched.language.polynomial import Polynomial, expression, polynom
 
 def rejoined(place: Expr, halves: Mapping[Axis, Expr]) -> Expr:
     """``place`` with loops for their halves where it can be; ``halves`` has what each name stands for."""
+    divided = _divisions(place)
+    if not divided and not halves:
+        return place
     whole = polynomial(place)
-    if _divisions(place) and not _divisions(joined := expression(whole)):
+    if divided and not _divisions(joined := expression(whole)):
         return joined
-    found = _pair(whole, halves) if halves else None
+    found = _pair(whole, halves)
     if found is None:
         return place
     while (more := _pair(found, halves)) is not None:
