@@ -95,6 +95,7 @@ def suite(
     except (NothingMatches, OtherSettings, NoPython, LoopwrightError) as error:
         click.echo(f"error: {error}", err=True)
         raise SystemExit(MISTAKE) from None
+    failed: list[str] = []
     if not report:
         target = Target.parse("cpu")
         results.here()["facts"] = facts(target.cores, target) | {
@@ -108,6 +109,7 @@ def suite(
             try:
                 click.echo(line(row, measuring.row(row, row.name in repeated)))
             except LoopwrightError as error:
+                failed.append(row.name)
                 click.echo(f"{row.name:32}failed: {error}")
     for said in page.summary(page.measured_rows(results.here())):
         click.echo(said)
@@ -117,6 +119,8 @@ def suite(
     if markdown is not None:
         write_text(markdown, page.page(results.data))
         write_text(markdown.with_suffix(".json"), results.text())
+    if failed:
+        raise SystemExit(1)
 
 
 def _say(text: str) -> None:

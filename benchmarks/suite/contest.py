@@ -11,6 +11,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+import psutil
 
 from benchmarks.suite.checks import Array, dtype_of, write_data, wrong
 from benchmarks.suite.machine import boot
@@ -34,6 +35,8 @@ LIBRARIES = {
 NAMES = {OURS: "Loopwright", **LIBRARIES, TUNER: "MetaSchedule"}
 # Threads of some libraries go on spinning for some 100 ms after a call, and would take a core from who is next.
 REST = 0.2
+# So many seconds of each run are spent looking whether other programs compute.
+LOOK = 0.3
 
 Say = Callable[[str], None]
 
@@ -120,19 +123,21 @@ class Contest:
         least: contender -> the fastest call of all runs.
         facts: contender -> its version, the way it chose, the ways that were refused.
         roofs: of each run, the least time the row can take.
-        bound: by what.
+        busy: of each run, the share of the machine that other programs took while everyone rested.
+        bound: what decides the least time.
     """
 
     runs: dict[str, list[float]]
     least: dict[str, float]
     facts: dict[str, dict[str, Any]]
     roofs: list[float | None]
+    busy: list[float]
     bound: str | None
 
 
 def hold(contenders: Sequence[Contender], settings: Settings) -> Contest:
     """Time everyone in turns, and in each run the machine's limits too. ``contenders`` begin with our own."""
-    found = Contest({}, {}, {who.name: who.facts for who in contenders}, [], None)
+    found = Contest({}, {}, {who.name: who.facts for who in contenders}, [], [], None)
     for number in range(settings.runs):
         for who in contenders if number % 2 == 0 else reversed(contenders):
             time.sleep(REST)
@@ -140,6 +145,7 @@ def hold(contenders: Sequence[Contender], settings: Settings) -> Contest:
             found.runs.setdefault(who.name, []).append(median(times))
             found.least[who.name] = min(*times, found.least.get(who.name, float("inf")))
         time.sleep(REST)
+        found.busy.append(psutil.cpu_percent(LOOK) / 100)
         roof = contenders[0].process.ask("roof")
         found.roofs.append(roof["seconds"])
         found.bound = roof["bound"]

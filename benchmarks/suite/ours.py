@@ -18,7 +18,7 @@ from loopwright.sched.language.workload import Workload
 from loopwright.sched.runtime.target import Target
 
 KERNEL = "kernel"
-# Types whose peak is measured; what others reach at most depends on instructions that not every machine has.
+# Types whose peak is measured; what others reach at most depends on instructions that sum several products at once.
 MEASURED = ("float32", "float64")
 
 
@@ -53,7 +53,7 @@ class Ours(Contenders):
     def roof(self) -> dict[str, Any]:
         """The least seconds that the row can take on this machine, as it is now, and by what it is bound; None: not known."""
         demand = demand_of(self.work)
-        if demand is None or demand.dtype not in MEASURED:
+        if demand is None or self.work.inputs[0].dtype not in MEASURED:
             return {"seconds": None, "bound": None}
         target = self.target
         sizes = {"L1": target.l1 * target.cores, "L2": target.l2 * target.cores, "L3": target.l3}

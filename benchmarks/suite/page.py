@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import geometric_mean
+from statistics import geometric_mean, median
 
 from benchmarks.suite.contest import NAMES, OURS
 from benchmarks.suite.intervals import Interval
@@ -11,6 +11,8 @@ from benchmarks.suite.results import Json, best_library, judged, ratio, share_of
 from benchmarks.suite.table import BEST, LEAST_MEAN, ROWS, Row
 from loopwright.cli.tables import markdown_table
 
+# A machine of which other programs take less is quiet.
+QUIET = 0.1
 HEAD = """\
 # Beside other libraries
 
@@ -142,6 +144,10 @@ def _notes(found: Sequence[tuple[Row, Json]]) -> list[str]:
     """Which way a library chose, and which were wrong or failed."""
     lines = []
     for row, entry in found:
+        if (busy := median(entry["busy"])) > QUIET:
+            lines.append(
+                f"- {row.name}: other programs took {busy:.0%} of the machine: the ratios are uncertain"
+            )
         for name, known in {**entry["contenders"], **entry["outside"]}.items():
             said = [f"by *{known['way']}*"] if "way" in known else []
             said += [known["provenance"]] if not known.get("tuned", True) else []

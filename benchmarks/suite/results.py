@@ -105,6 +105,7 @@ def measured(contest: Contest, kept: dict[str, Json], versions: dict[str, str], 
         }
     return {
         "date": date,
+        "busy": contest.busy,
         "contenders": contenders | {name: {**entry, "kept": True} for name, entry in kept.items()},
         "outside": {name: facts for name, facts in contest.facts.items() if name not in contest.runs},
         "roofs": contest.roofs,

@@ -92,7 +92,7 @@ class Suite:
 def line(row: Row, entry: Json) -> str:
     """A row for the terminal."""
     name, us, share, bound, best, theirs, over, bar, met, others = page.cells(row, entry)
-    text = f"{name:32}{us:>9} us  {share:>4} of {bound:14}"
+    text = f"{name:32}{us:>9} us  " + (f"{share:>4} of {bound:14}" if share else " " * 22)
     if best:
         text += (
             f"  {best:16}{theirs:>9} us  {over:18} bar {bar:5}{'NOT MET' if met == 'no' else f'met {met}'}"

@@ -17,8 +17,11 @@ import numpy as np
 from benchmarks.suite.peers.given import Given, Way
 
 LEAST_CALLS, WARM_UP = 3, 0.01
-# To choose between ways of the same library: so many turns of each, of so many seconds.
-TURNS, TURN = 3, 0.03
+# A call that takes so many seconds needs no company.
+LONG_CALL = 0.3
+# To choose between ways of the same library: so many turns of each, of so many seconds; one that is so many times as slow as the
+# fastest gets no other turn.
+TURNS, TURN, HOPELESS = 3, 0.03, 2.0
 # Some auto-schedulers do not end: a request that takes so many seconds ends the process.
 LONGEST = 900
 
@@ -65,9 +68,12 @@ class Server:
     def choose(self, ways: list[str]) -> dict[str, Any]:
         """The fastest of some ways, found in turns."""
         times: dict[str, list[float]] = {name: [] for name in ways}
-        for _ in range(TURNS if len(ways) > 1 else 0):
-            for name in ways:
-                times[name].append(min(self.burst(name, TURN)["times"]))
+        for _ in range(TURNS):
+            if len(ways) > 1:
+                for name in ways:
+                    times[name].append(min(self.burst(name, TURN)["times"]))
+                limit = HOPELESS * min(median(times[name]) for name in ways)
+                ways = [name for name in ways if median(times[name]) <= limit]
         return {"way": min(ways, key=lambda name: median(times[name] or [0.0]))}
 
     def burst(self, name: str, seconds: float) -> dict[str, Any]:
@@ -75,11 +81,12 @@ class Server:
         run = self.ways[name].run
         start = time.perf_counter()
         run()
+        least = LEAST_CALLS if time.perf_counter() - start < LONG_CALL else 1
         while time.perf_counter() - start < WARM_UP:
             run()
         times: list[int] = []
         end = time.perf_counter() + seconds
-        while len(times) < LEAST_CALLS or time.perf_counter() < end:
+        while len(times) < least or time.perf_counter() < end:
             before = time.perf_counter_ns()
             run()
             times.append(time.perf_counter_ns() - before)
