@@ -44,7 +44,7 @@ def drawn(part: Json) -> Any:
     )
     axes.axvline(1.0, color=LIGHT["rule"], zorder=0)
     axes.set_yticks(places, [f"{row.name} / {name}" for row, _, name in points], fontsize=7.5)
-    axes.invert_yaxis()
+    axes.set_ylim(len(points) - 0.4, -0.6)
     axes.set_xscale("log")
     axes.set_xlabel("times as fast as the best library", fontsize=8.5)
     axes.tick_params(axis="x", which="both", labelsize=7.5)

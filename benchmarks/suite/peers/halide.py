@@ -32,10 +32,10 @@ class Image:
 
 
 class Pipeline:
-    """An image's pipeline, not scheduled yet: its functions by name, and the shape and dtype of its output as NumPy has them."""
+    """A pipeline, not scheduled yet: what it reads, its functions by name, and the shape and dtype of its output in NumPy."""
 
-    def __init__(self, image: Image, shape: tuple[int, ...], dtype: Any, **funcs: Func) -> None:
-        self.image, self.shape, self.dtype = image, shape, dtype
+    def __init__(self, reads: Any, shape: tuple[int, ...], dtype: Any, **funcs: Func) -> None:
+        self.reads, self.shape, self.dtype = reads, shape, dtype
         for name, func in funcs.items():
             setattr(self, name, func)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import halide as hl
+import numpy as np
 
 from benchmarks.suite.peers import halide as expert
+from benchmarks.suite.peers import halide_formulas
 from benchmarks.suite.peers.given import Given, Prepare, Way, Ways
 
 # Mullapudi et al. 2016; Adams et al. 2019; Li et al. 2018. That of Anderson et al. 2021 is for GPUs.
@@ -25,12 +28,11 @@ def start(threads: int) -> str:
     return expert.start(threads)
 
 
-def scheduled(given: Given, define: expert.Define) -> Ways:
+def scheduled(given: Given, define: Callable[[], expert.Pipeline]) -> Ways:
     """A way for each auto-scheduler, told how many threads there are and how large the output is."""
-    (array,) = given.arrays
 
     def make(scheduler: str) -> Way:
-        made = define(expert.lent(array, MARGIN))
+        made = define()
         made.out.set_estimates([(0, extent) for extent in reversed(made.shape)])
         parameters = hl.AutoschedulerParams(scheduler, {"parallelism": str(given.threads)})
         hl.Pipeline(made.out).apply_autoscheduler(hl.get_host_target(), parameters)
@@ -39,8 +41,25 @@ def scheduled(given: Given, define: expert.Define) -> Ways:
     return {name: partial(make, name) for name in SCHEDULERS}
 
 
+def image(given: Given, define: expert.Define) -> Ways:
+    """An image's pipeline, with a margin around the image."""
+    (array,) = given.arrays
+    return scheduled(given, lambda: define(expert.lent(array, MARGIN)))
+
+
+def formula(given: Given, define: Callable[[Given], halide_formulas.Formula | None]) -> Ways:
+    """A formula of whole arrays, where it is one of float32."""
+
+    def pipeline() -> expert.Pipeline:
+        out, shape = define(given)
+        return expert.Pipeline(given, shape, np.float32, out=out)
+
+    return {} if define(given) is None else scheduled(given, pipeline)
+
+
 ROWS: dict[str, Prepare] = {
-    "blur": lambda given: scheduled(given, expert.blur),
-    "unsharp": lambda given: scheduled(given, expert.unsharp),
-    "harris": lambda given: scheduled(given, expert.harris),
+    "blur": partial(image, define=expert.blur),
+    "unsharp": partial(image, define=expert.unsharp),
+    "harris": partial(image, define=expert.harris),
+    **{kind: partial(formula, define=define) for kind, define in halide_formulas.KINDS.items()},
 }
