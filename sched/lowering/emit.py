@@ -243,10 +243,8 @@ class Emitter:
         held = stmt.Buffer("held", (loop.extent,), store.buffer.dtype, "local", store.stage)
         lanes = replace(loop, body=replace(store, buffer=held, indices=(loop.var,), role="value"))
         made = self.parts(stmt.seq(stmt.Alloc(held), lanes))
-        self.values[id(loop.var)], self.places[id(loop.var)] = (
-            tirx.const(0, "int32"),
-            tirx.const(0, self.counted),
-        )
+        self.values[id(loop.var)] = tirx.const(0, "int32")
+        self.places[id(loop.var)] = tirx.const(0, self.counted)
         buffer, place = self.element(store.buffer, store.indices)
         return SeqStmt([*made, stored_past(buffer, place, self.buffers[id(held)], loop.extent)])
 
