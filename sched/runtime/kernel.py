@@ -30,7 +30,8 @@ class Kernel:
     Call it with the inputs, in order or by name; it returns the output, or a tuple of outputs. ``out=`` takes arrays to
     fill instead of new ones. Arrays are used where they lie: NumPy's, or any that speak DLPack, at any alignment their
     elements have. They must have the declared shape and dtype and be contiguous, and an output must not overlap
-    any other array. Kernels may be called from several threads at a time.
+    any other array. Kernels may be called from several threads at a time. Inputs that are declared weights can be laid
+    out once for many calls: see :meth:`prepack`.
 
     Raises:
         ArgumentTypeError: a wrong dtype or number of arguments, or something that is no array.

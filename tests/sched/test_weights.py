@@ -178,6 +178,27 @@ def test_what_runs_when_is_printed() -> None:
     assert_golden("prepacked", offset_product(5, 19, 12).schedule().compute_inline("wide").prepack("sums"))
 
 
+def test_a_schedule_shows_and_restores_it() -> None:
+    schedule = packed_in_panels(product())
+    assert Schedule.from_json(schedule.work, schedule.to_json()) == schedule
+    names: dict[str, Any] = {"work": schedule.work}
+    exec(schedule.to_python(), names)
+    assert names["schedule"] == schedule
+    explained = schedule.explain()
+    assert [(b.name, b.place) for b in explained.buffers][:2] == [
+        ("A", "the caller's"),
+        ("B_packed", "prepacked"),
+    ]
+    assert [stage.name for stage in explained.stages] == ["C"]
+    assert "prepack:" in schedule.draw().svg
+    kernel = build_schedule(schedule, host())
+    a, b = (np.asarray(array) for array in random_inputs(product(), seed=2))
+    assert [stage.name for stage in kernel.profile(a, kernel.prepack(b)).stages] == ["C"]
+    rows = ops.matmul(M=lw.size("M"), N=18, K=6, weights="B")
+    symbolic = build_schedule(packed_in_panels(rows), host())
+    assert symbolic.profile(a, symbolic.prepack(b)).stages[0].operations > 0
+
+
 def test_a_handle_holds_copies_and_may_be_shared() -> None:
     kernel = build_schedule(packed_in_panels(product()), host())
     a, b = (np.asarray(array) for array in random_inputs(product(), seed=2))
