@@ -122,7 +122,8 @@ def _ahead(lowered: Lowered, signature: Signature) -> tuple[Any, Prepacking] | N
     inputs = zip((t.name for t in lowered.schedule.work.inputs), signature.inputs, strict=True)
     known = dict(inputs)
     packed = [
-        Param(b.name, (known_extent(b.elements),), dtypes.stored(b.dtype)) for b in lowered.program.packed
+        Param(_free(b.name, signature), (known_extent(b.elements),), dtypes.stored(b.dtype))
+        for b in lowered.program.packed
     ]
     kept = [known[b.name] for b in lowered.program.inputs if b not in lowered.program.packed]
     weights = [known[b.name] for b in lowered.ahead.program.inputs]
@@ -130,6 +131,14 @@ def _ahead(lowered: Lowered, signature: Signature) -> tuple[Any, Prepacking] | N
     outputs = (replace(p, role=OUTPUT) for p in packed)
     pack = Signature(f"{signature.name}.prepack", (*weights, *outputs))
     return lowered.ahead.func, Prepacking.of(entry, pack, str(lowered.ahead.func))
+
+
+def _free(name: str, signature: Signature) -> str:
+    """The name of a packed array: another where an equal workload calls one of its own so."""
+    taken = {p.name for p in signature.params}
+    while name in taken:
+        name += "_"
+    return name
 
 
 def lower_schedule(schedule: Schedule, target: Target) -> Lowered:

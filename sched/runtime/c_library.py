@@ -107,7 +107,7 @@ def _machine_code(kernel: Kernel, function: CFunction, folder: Path, threads: bo
     from loopwright.sched.runtime.compile import compile_for_c, pool_module
 
     signatures = [kernel.entry, *([kernel.prepacking.pack] if kernel.prepacking is not None else [])]
-    names = (function.entry, f"{function.name}__pack")
+    names = (function.entry, function.pack_entry)
     objects = []
     for func, signature, name in zip(kernel.lowered_parts, signatures, names, strict=False):
         module = compile_for_c(func, signature, kernel.target, name)

@@ -78,6 +78,11 @@ class CFunction:
         """The name of the kernel's own entry (``c_entry.py``), which this function calls."""
         return f"{self.name}__entry"
 
+    @property
+    def pack_entry(self) -> str:
+        """The name of the entry that packs weights, if there are any to be packed."""
+        return f"{self.name}__pack"
+
     @cached_property
     def names(self) -> dict[str, str]:
         """What the sizes and arrays are called in C: size or array -> identifier."""

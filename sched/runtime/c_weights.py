@@ -26,11 +26,6 @@ class WeightedFunction(CFunction):
     prepacking: Prepacking | None = None
 
     @property
-    def pack_entry(self) -> str:
-        """The name of the entry that packs, which the function that users call calls."""
-        return f"{self.name}__pack"
-
-    @property
     def macro(self) -> str:
         """What says how many bytes the block has."""
         return f"{self.name.upper()}_PACKED_BYTES"
@@ -63,29 +58,25 @@ class WeightedFunction(CFunction):
         return f"int {self.name}_prepack({weights}, void *{self.packed})"
 
     @cached_property
-    def places(self) -> dict[str, int]:
-        """Where in the block each array is, by its name in the entry: first weights as they are, then packed arrays."""
-        found, end = {}, ALIGNMENT
+    def places(self) -> list[int]:
+        """Where in the block the weights are that the kernel reads as they are, then where the packed arrays are; and its end."""
+        found = [ALIGNMENT]
         for param in (*self._kept, *self._made):
-            found[param.name] = end
-            end += -(-param.nbytes // ALIGNMENT) * ALIGNMENT
-        return {**found, "": end}
+            found.append(found[-1] + -(-param.nbytes // ALIGNMENT) * ALIGNMENT)
+        return found
 
     @property
     def size(self) -> int:
         """The bytes of the block."""
-        return self.places[""]
+        return self.places[-1]
 
     @property
     def _kept(self) -> list[Param]:
-        """The weights that the kernel reads as they are."""
-        if self.prepacking is None:
-            return list(self.signature.weights)
-        return [p for p in self.prepacking.entry.inputs if p.role == WEIGHT]
+        entry = self.signature if self.prepacking is None else self.prepacking.entry
+        return [p for p in entry.inputs if p.role == WEIGHT]
 
     @property
     def _made(self) -> tuple[Param, ...]:
-        """The packed arrays."""
         return () if self.prepacking is None else self.prepacking.pack.outputs
 
     def declarations(self) -> str:
@@ -101,7 +92,13 @@ class WeightedFunction(CFunction):
         digest = sha256(layout_of(self.signature, self.prepacking).encode()).digest()[:DIGEST]
         entry = self.prepacking.entry if self.prepacking is not None else self.signature
         sizes = [self.names[size[1]] for size in self.signature.sizes]
-        arguments = [*sizes, *(self._argument(p) for p in entry.in_call_order)]
+        others = len(entry.inputs) - len(self._made)  # the packed arrays come last
+        held = iter(f"(const char *){self.packed} + {place}" for place in self.places)
+        inputs = [
+            next(held) if p.role == WEIGHT or nth >= others else self.names[p.name]
+            for nth, p in enumerate(entry.inputs)
+        ]
+        arguments = [*sizes, *inputs, *(self.names[p.name] for p in entry.outputs)]
         return (
             "#include <string.h>\n"
             f"static const unsigned char loopwright_layout[{DIGEST}] = {{ {', '.join(map(str, digest))} }};\n"
@@ -113,19 +110,13 @@ class WeightedFunction(CFunction):
             f"{self.ended(self.entry, arguments)}}}\n"
         )
 
-    def _argument(self, param: Param) -> str:
-        """What the kernel's entry is given for one of its arrays."""
-        if param.name in self.places:
-            return f"(const char *){self.packed} + {self.places[param.name]}"
-        return self.names[param.name]
-
     def _packing_source(self) -> str:
         """The function that packs; what it refuses, it has not touched."""
         weights = self.signature.weights
         bad = "".join(f" || {refused}" for p in weights if p.nbytes for refused in [self._refused(p)])
         copies = "".join(
-            f"    memcpy((char *){self.packed} + {self.places[p.name]}, {self.names[p.name]}, {p.nbytes});\n"
-            for p in self._kept
+            f"    memcpy((char *){self.packed} + {place}, {self.names[p.name]}, {p.nbytes});\n"
+            for p, place in zip(self._kept, self.places, strict=False)
             if p.nbytes
         )
         begun = (
@@ -137,7 +128,7 @@ class WeightedFunction(CFunction):
         if self.prepacking is None:
             return f"{begun}    (void)loopwright_answer;\n{done}"
         pack = self.prepacking.pack
-        places = [f"(char *){self.packed} + {self.places[p.name]}" for p in pack.outputs]
+        places = [f"(char *){self.packed} + {place}" for place in self.places[len(self._kept) : -1]]
         arguments = ", ".join([*(self.names[p.name] for p in pack.inputs), *places])
         return (
             f"{self.declared_entry(self.pack_entry, 0, len(pack.params))}{begun}"

@@ -89,6 +89,28 @@ def test_weights_that_are_read_as_they_are(rng: np.random.Generator, tmp_path: P
     assert called(libraries[1].offset, a, blocks[0], got) == BAD_ARRAY
 
 
+def test_names_of_inputs_and_of_packed_arrays_may_meet(rng: np.random.Generator, tmp_path: Path) -> None:
+    """A schedule made for an equal workload may call a copy as this one calls an input."""
+
+    def product(left: str, right: str) -> lw.Workload:
+        a, b, k = lw.input(left, (8, 8)), lw.input(right, (8, 8), weight=True), lw.reduce_axis("k", 8)
+        c = lw.compute("C", (8, 8), lambda i, j: lw.sum(a[i, k] * b[k, j], over=k))
+        return lw.Workload("product", {}, [a, b], [c])
+
+    theirs, ours = product("A", "B"), product("B_packed", "B")
+    schedule = theirs.schedule().transform_layout("B", "j//4 k j%4").prepack("B_packed")
+    kernel = build_schedule(schedule, host(), work=ours)
+    a, b, c = rng.random((8, 8), "f"), rng.random((8, 8), "f"), np.empty((8, 8), "f")
+    np.testing.assert_allclose(kernel(a, kernel.prepack(b)), a @ b, rtol=1e-5)
+    np.testing.assert_allclose(kernel(a, b), a @ b, rtol=1e-5)
+    a.setflags(write=False)
+    np.testing.assert_allclose(kernel(a, kernel.prepack(b)), a @ b, rtol=1e-5)
+    library, packed = exported(kernel, tmp_path / "product.a")
+    assert called(library.product_prepack, b, packed) == DONE
+    assert called(library.product, a, packed, c) == DONE
+    np.testing.assert_allclose(c, a @ b, rtol=1e-5)
+
+
 def test_the_header_is_strict_c(tmp_path: Path) -> None:
     x, w = lw.input("packed", (8,)), lw.input("double", (8,), weight=True)
     y = lw.compute("y", (8,), lambda i: x[i] * w[i])
