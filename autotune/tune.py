@@ -340,7 +340,7 @@ def runnable_device(target: DeviceTarget) -> DeviceTarget:
             f"target {target.kind!r} cannot be tuned for: its kernels are made as source here, and not run; "
             "lw.lower(work, target=..., schedule=...) takes a schedule of yours"
         )
-    obstacle = lacking()
+    obstacle = lacking(target)
     if obstacle is not None:
         raise TuneError(f"target 'opencl' cannot be tuned for: {obstacle}")
     return target

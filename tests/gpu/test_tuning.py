@@ -88,6 +88,12 @@ def test_kernels_that_are_not_run_here_are_not_tuned() -> None:
         lw.tune(matmul(4, 5, 6), target=CUDA, trials=2)
 
 
+@on_device
+def test_a_device_of_another_name_is_not_there() -> None:
+    with pytest.raises(lw.TargetError, match="there is no OpenCL device 'gfx9000'; there are "):
+        lw.tune(matmul(4, 5, 6), target={"kind": "opencl", "arch": "gfx9000"}, trials=2)
+
+
 @pytest.mark.parametrize("package", [True, False])
 def test_without_a_device_it_is_said_what_is_missing(package: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opencl, "devices", list)

@@ -42,9 +42,15 @@ def devices() -> list[Any]:
     return sorted(found, key=lambda device: not device.type & cl.device_type.GPU)
 
 
-def lacking() -> str | None:
-    """What keeps OpenCL from being used here, and what would help; None if there is a device."""
-    if devices():
+def lacking(target: DeviceTarget) -> str | None:
+    """What keeps OpenCL from being used here, and what would help; None if there is a device.
+
+    Raises:
+        TargetError: there are devices, but not the one that the target names.
+    """
+    found = devices()
+    if found:
+        _named(found, _name_in(target))
         return None
     return NO_DEVICE if find_spec("pyopencl") else NO_PACKAGE
 
