@@ -105,7 +105,7 @@ class RpcRunner:
             yield
         except Exception as error:
             if self.turn.answers():
-                raise
+                raise RuntimeError(_last_line(error)) from error
             raise Lost(
                 f"{self._farm}: the device, or the process there, ended: {_last_line(error)}"
             ) from error
@@ -183,7 +183,12 @@ class _Turn:
         """A library on the device, sent when it is first needed."""
         if linked.library not in self._modules:
             self._session.upload(str(linked.library))
-            self._modules[linked.library] = self._session.load_module(linked.library.name)
+            try:
+                self._modules[linked.library] = self._session.load_module(linked.library.name)
+            except Exception as error:  # TVM's own classes
+                raise RuntimeError(
+                    f"the device does not load what is built for the target; is it of another kind? {_last_line(error)}"
+                ) from error
         return self._modules[linked.library]
 
     def _sent(self, array: Any) -> Any:

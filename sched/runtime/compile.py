@@ -149,6 +149,9 @@ def _passes(target: Any) -> Any:
     TVM's simplifier is left out: it takes floats for real numbers, and ``(x + 1) - x`` for 1. So is what it runs for buffers of
     several dimensions: that takes the index ``(2 - i) % 4`` for ``i % -4 * -1``. Indices are flat and simple when they come here,
     and LLVM does the rest in no more time.
+
+    Vectors are made before the target is known: of those for a RISC-V with V, TVM would make vectors of unknown length, and loops
+    without any where a condition is around.
     """
     import tvm
     from tvm import tirx
@@ -156,9 +159,9 @@ def _passes(target: Any) -> Any:
     t = tirx.transform
     return tvm.ir.transform.Sequential(
         [
-            t.BindTarget(target.with_host(target)),
             t.VectorizeLoop(),
             t.UnrollLoop(),
+            t.BindTarget(target.with_host(target)),
             t.AnnotateEntryFunc(),
             t.SplitHostDevice(),
         ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -51,23 +53,22 @@ class Device:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log)
 
-    def all(self) -> list[psutil.Process]:
-        """The processes that a machine without power would lose."""
+    def signal(self, number: int) -> None:
+        """Send a signal to all processes that a machine without power would lose."""
         own = psutil.Process(self.process.pid)
-        return [own, *own.children(recursive=True)]
+        for process in (own, *own.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):  # its session was over meanwhile
+                process.send_signal(number)
 
     def suspend(self) -> None:
-        for process in self.all():
-            process.suspend()
+        self.signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        for process in self.all():
-            process.resume()
+        self.signal(signal.SIGCONT)
 
     def vanish(self) -> None:
         if self.process.poll() is None:
-            for process in self.all():
-                process.kill()
+            self.signal(signal.SIGKILL)
             self.process.wait()
 
 

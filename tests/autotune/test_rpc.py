@@ -22,7 +22,9 @@ from loopwright.autotune.measure.runner import Lost, Setting
 from loopwright.autotune.measure.task import Limits
 from loopwright.cli import main
 from loopwright.sched.errors import TuneError
+from loopwright.sched.runtime.triples import ARM
 from tests.autotune.farm import Device, Tracker, wait_for
+from tests.sched.crossing import need_tools
 
 WORK = ops.softmax(16, 64)
 
@@ -37,15 +39,20 @@ def tracker() -> Iterator[Tracker]:
     started.close()
 
 
-@pytest.fixture
-def device(tracker: Tracker, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Device]:
-    """A device under a key of the test's own."""
-    started = Device(
-        tracker.farm(request.node.name.replace("[", "-").replace("]", "")), tmp_path / "device.txt"
-    )
-    wait_for(started.farm, 1)
+@pytest.fixture(scope="module")
+def lender(tracker: Tracker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Device]:
+    started = Device(tracker.farm("here"), tmp_path_factory.mktemp("device") / "device.txt")
     yield started
     started.vanish()
+
+
+@pytest.fixture
+def device(lender: Device) -> Device:
+    """A device that is there, whatever an earlier test has done to it."""
+    if lender.process.poll() is not None:
+        lender.start()
+    wait_for(lender.farm, 1)
+    return lender
 
 
 def after(trials: int, action: Any) -> Any:
@@ -66,11 +73,11 @@ def test_two_devices(device: Device, tmp_path: Path) -> None:
     try:
         wait_for(device.farm, 2)
         log = tmp_path / "tuned.jsonl"
-        result = lw.tune(WORK, device=str(device.farm), trials=10, log=log, cold=True)
+        result = lw.tune(WORK, device=str(device.farm), trials=6, log=log, cold=True)
     finally:
         other.vanish()
     records = TuningLog(log).records()
-    assert result.measured == len(records) == 10
+    assert result.measured == len(records) == 6
     assert {record.device for record in records} == {str(device.farm)}
     assert all(record.verified and record.screen for record in records)
     assert result.best is not None
@@ -81,8 +88,19 @@ def test_two_devices(device: Device, tmp_path: Path) -> None:
 
 def test_weights_are_packed_there(device: Device, tmp_path: Path) -> None:
     work = ops.matmul(M=8, N=64, K=32, weights="B")
-    result = lw.tune(work, device=str(device.farm), trials=8, log=tmp_path / "tuned.jsonl")
+    result = lw.tune(work, device=str(device.farm), trials=4, log=tmp_path / "tuned.jsonl")
     assert not result.failures
+
+
+def test_a_device_of_another_kind(device: Device, tmp_path: Path) -> None:
+    need_tools(ARM)
+    log = tmp_path / "tuned.jsonl"
+    result = lw.tune(WORK, target="rpi5", device=str(device.farm), trials=1, log=log)
+    assert dict(result.failures) == {"run-crash": 1}
+    (record,) = TuningLog(log).records()
+    assert "the device does not load what is built for the target; is it of another kind?" in str(
+        record.message
+    )
 
 
 def test_a_device_that_goes_and_comes_back(device: Device, tmp_path: Path) -> None:
@@ -91,9 +109,9 @@ def test_a_device_that_goes_and_comes_back(device: Device, tmp_path: Path) -> No
         threading.Timer(1.0, device.start).start()
 
     log = tmp_path / "tuned.jsonl"
-    result = lw.tune(WORK, device=str(device.farm), trials=8, log=log, progress=after(3, go))
-    assert (result.measured, dict(result.failures)) == (8, {})
-    assert len(TuningLog(log).records()) == 8
+    result = lw.tune(WORK, device=str(device.farm), trials=6, log=log, progress=after(2, go))
+    assert (result.measured, dict(result.failures)) == (6, {})
+    assert len(TuningLog(log).records()) == 6
 
 
 def test_a_device_that_stays_away(device: Device, tmp_path: Path) -> None:
@@ -123,12 +141,12 @@ def test_a_device_that_hangs(device: Device, tmp_path: Path) -> None:
     result = lw.tune(
         WORK,
         device=str(device.farm),
-        trials=8,
+        trials=6,
         log=tmp_path / "tuned.jsonl",
-        progress=after(3, hang),
+        progress=after(2, hang),
         limits=limits,
     )
-    assert result.measured == 8
+    assert result.measured == 6
     assert set(result.failures) <= {"run-timeout"}
     assert sum(result.failures.values()) <= 2
 
@@ -147,12 +165,11 @@ def test_a_process_that_crashes_there(
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "crash.c"], check=True)
     monkeypatch.setenv("TVM_NUM_THREADS", "1")
     runner = RpcRunner(Setting(lw.Target.parse("cpu"), [], [], tmp_path, False, str(device.farm), 20.0))
-    for _ in range(2):
-        with pytest.raises(Lost, match="the device, or the process there, ended"), runner.alone():
-            runner.run(Linked(library, "main"))
-    with pytest.raises(AttributeError), runner.alone():
+    with pytest.raises(Lost, match="the device, or the process there, ended"), runner.alone():
+        runner.run(Linked(library, "main"))
+    with pytest.raises(RuntimeError, match="nosuch"), runner.alone():
         runner.run(Linked(library, "nosuch"))
-    assert device.log.read_text().count("the server ended, as it does when a candidate crashes") == 2
+    assert "the server ended, as it does when a candidate crashes" in device.log.read_text()
 
 
 def test_nobody_there(tracker: Tracker, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

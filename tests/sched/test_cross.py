@@ -87,15 +87,12 @@ def streamed() -> Schedule:
 
 
 WORKS: list[Callable[[], Workload | Schedule]] = [
-    lambda: ops.matmul(M=24, N=20, K=36),
     lambda: ops.matmul(M=17, N=35, K=40, dtype="int8"),
     lambda: SOFTMAX,
     lambda: functions("float32"),
     integers,
     lambda: narrow("bfloat16"),
-    blurred,
     tiled,
-    streamed,
 ]
 
 
@@ -105,7 +102,7 @@ def test_what_they_compute(name: str, tmp_path: Path) -> None:
     need_tools(target.triple)
     made = [make() for make in WORKS]
     if target.triple == ARM:
-        made += [narrow("float16"), functions("float64")]
+        made += [narrow("float16"), functions("float64"), blurred(), streamed()]
     if "v" not in target.features:  # QEMU 7.2 stops at the instruction that sets how vectors are rounded
         made.append(rounded())
     schedules = [m if isinstance(m, Schedule) else lw.default_schedule(m, target) for m in made]
@@ -113,16 +110,15 @@ def test_what_they_compute(name: str, tmp_path: Path) -> None:
     check(kernels, BOARDS[name], tmp_path)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8"])
-def test_intrinsics_of_theirs(dtype: str, tmp_path: Path) -> None:
+def test_intrinsics_of_theirs(tmp_path: Path) -> None:
     target = lw.Target.parse("rpi5")
     need_tools(target.triple)
-    schedule = packed(product(13, 43, 22, dtype, dtype), 4, 4).tensorize(
-        "C.ji", f"neon.dot4x4.{'i' if dtype == 'int8' else 'u'}8"
-    )
-    kernel = lw.build(schedule.work, target=target, schedule=schedule)
-    assert f"{'s' if dtype == 'int8' else 'u'}dot" in kernel.source("asm")
-    check([kernel], ["-cpu", "max"], tmp_path)
+    kernels = []
+    for sign, dtype, instruction in (("i", "int8", "sdot"), ("u", "uint8", "udot")):
+        schedule = packed(product(13, 43, 22, dtype, dtype), 4, 4).tensorize("C.ji", f"neon.dot4x4.{sign}8")
+        kernels.append(lw.build(schedule.work, target=target, schedule=schedule))
+        assert instruction in kernels[-1].source("asm")
+    check(kernels, ["-cpu", "max"], tmp_path)
     with pytest.raises(TargetError, match="needs dotprod, which cpu cortex-a72 does not have"):
         lw.build(schedule.work, target="rpi4", schedule=schedule)
 
@@ -133,7 +129,9 @@ def test_float16_needs_instructions_on_risc_v() -> None:
             TargetError, match=f"narrow: float16 needs {missing}, which cpu generic-rv64 does not"
         ):
             lw.build(narrow("float16"), target=name)
-    assert "vfwadd" in lw.build(narrow("float16"), target="spacemit-k1").source("asm")
+    kernel = lw.build(narrow("float16"), target="spacemit-k1")
+    assert "vle16.v" in kernel.source("asm")
+    assert "vscale" not in kernel.source("llvm"), "vectors are as long as the schedule says"
 
 
 def test_intrinsics_of_ours_stay_here() -> None:
