@@ -182,6 +182,10 @@ def measure(
     want = write_data(row, folder)
     outside: dict[str, dict[str, Any]] = {}
     with ExitStack() as stack:
+        tuner = None
+        if row.float32 and TUNER not in skip:  # before anyone else has processes that might disturb it
+            tuner, facts = theirs(row, target, kept, settings.minutes, folder, want, stack, say)
+            outside |= {} if tuner is not None else {TUNER: facts}
         contenders = [enter_ours(row, target, log, folder, want, stack)]
         for library in (name for name in LIBRARIES if name not in skip):
             try:
@@ -192,12 +196,8 @@ def measure(
                 contenders.append(entered)
             else:
                 outside[library] = entered
-        if row.float32 and TUNER not in skip:
-            process, facts = theirs(row, target, kept, settings.minutes, folder, want, stack, say)
-            if process is None:
-                outside[TUNER] = facts
-            else:
-                contenders.append(Contender(TUNER, process, KERNEL, facts))
+        if tuner is not None:
+            contenders.append(Contender(TUNER, tuner, KERNEL, facts))
         say(f"{row.name}: {', '.join(NAMES[who.name] for who in contenders)}, in turns")
         contest = hold(contenders, settings)
     contest.facts |= outside

@@ -66,7 +66,7 @@ class Suite:
         tuned = known.get("tuned", {})
         fresh = tuned.get("log") != str(self.log) or tuned.get("minutes") != self.settings.minutes
         self.results.step(row, "tuned", fresh, lambda: self._tune(row))
-        return self.results.step(row, "measured", again, lambda: self._measure(row))
+        return self.results.step(row, "measured", again or fresh, lambda: self._measure(row))
 
     def _tune(self, row: Row) -> Json:
         self.say(f"{row.name}: tuning for {self.settings.minutes:g} minutes")

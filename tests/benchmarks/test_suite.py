@@ -29,6 +29,7 @@ from benchmarks.suite.results import (
     ratio,
     share_of_limit,
 )
+from benchmarks.suite.run import Suite
 from benchmarks.suite.table import BEST, ROWS, NothingMatches, Row, choose
 
 # Each row and its bar over the best library, as they were promised: none is dropped, none is lowered.
@@ -223,6 +224,34 @@ def test_libraries_that_were_far_behind_keep_their_times(tmp_path: Path) -> None
     assert anew["contenders"]["numpy"] == {**kept["numpy"], "kept": True}
     assert best_library(anew) == "torch"
     assert ratio(anew, "numpy") is None
+
+
+def test_what_is_tuned_anew_is_measured_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+
+    def tune(row: Row, target: Any, log: Path, minutes: float) -> dict[str, Any]:
+        done.append(f"tuned {log.name}")
+        return {"log": str(log), "minutes": minutes}
+
+    def measure(row: Row, *_: Any) -> Contest:
+        done.append("measured")
+        return contest(ours=[80.0, 80.0], torch=[100.0, 98.0])
+
+    monkeypatch.setattr("benchmarks.suite.run.tune", tune)
+    monkeypatch.setattr("benchmarks.suite.run.measure", measure)
+
+    def run(log: str, again: bool = False) -> list[str]:
+        results = Results(tmp_path / "results.json", MACHINE, Settings())
+        target = lw.Target.parse("cpu")
+        made = Suite(results, target, tmp_path / log, "python", {}, Settings(), (), lambda text: None)
+        done.clear()
+        assert best_library(made.row(SOFTMAX, again)) == "torch"
+        return list(done)
+
+    assert run("one.jsonl") == ["tuned one.jsonl", "measured"]
+    assert run("one.jsonl") == []
+    assert run("one.jsonl", again=True) == ["measured"]
+    assert run("two.jsonl") == ["tuned two.jsonl", "measured"]
 
 
 def test_the_page_says_what_was_measured(tmp_path: Path) -> None:
