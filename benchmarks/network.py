@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from fnmatch import fnmatch
 from statistics import median
 
-from benchmarks.peers import Peer
+from benchmarks.torch_layers import Peer
 from loopwright import ops
 from loopwright.bench.compare import spread
 from loopwright.bench.machine import facts

@@ -1,12 +1,15 @@
 """What the automatic spaces hold: the best of a hundred random candidates, beside the default schedule and other libraries.
 
-Run: ``python -m benchmarks.spaces``, with ``--only PATTERN`` for some of the rows. PyTorch, OpenCV and Halide are compared
-with where they can be imported; ``LOOPWRIGHT_PEERS`` names another Python that has them. Two processes never compute at once.
+Run: ``python -m benchmarks.spaces``, with ``--only PATTERN`` for some of the rows, which are those of :mod:`benchmarks.suite`.
+Its libraries are compared with where they can be imported; ``LOOPWRIGHT_PEERS`` names another Python that has them. Two processes
+never compute at once.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -17,16 +20,27 @@ from pathlib import Path
 from statistics import median
 
 import loopwright as lw
-from benchmarks.peers import Peer
-from benchmarks.rows import ROWS, Row
+from benchmarks.suite.checks import write_data
+from benchmarks.suite.contest import LIBRARIES, Contender, enter_library
+from benchmarks.suite.table import ROWS, Row
 from loopwright.bench.compare import spread
 from loopwright.bench.machine import facts
-from loopwright.bench.peer import Peer as Kernels
-from loopwright.bench.peer import environment
+from loopwright.bench.peer import Peer
 from loopwright.sched.runtime.target import Target
 
+PYTHON = os.environ.get("LOOPWRIGHT_PEERS", sys.executable)
 TRIALS, MINUTES = 100, 2.0
 ROUNDS, BURST, REST = 15, 0.05, 0.2
+# How fast the best of a random search is to be, over the fastest library.
+LEAST = {
+    "gemm 1024": 0.95,
+    "gemm 1009": 0.9,
+    "conv 3x3 56x56x64 NHWC": 0.9,
+    "depthwise 3x3 112x112x32 NHWC": 1.5,
+    "softmax 128x1000": 1.0,
+    "layer norm 128x768": 1.1,
+    "blur uint16 1536x2560": 0.8,
+}
 # Bars: of random candidates fewer than this share fail; the default is within so much of the best found on so many rows.
 MOST_FAILED = 0.05
 NEAR, NEAR_SHARE, FAR = 2.5, 0.8, 6.0
@@ -74,19 +88,21 @@ def measure(row: Row, target: Target, seed: int) -> Measured:
         log = Path(folder) / "random.jsonl"
         result = lw.tune(work, target, trials=TRIALS, minutes=MINUTES, search="random", log=log, seed=seed)
         found = Measured(row, result.measured, sum(result.failures.values()), seconds_to_choose(row, target))
-        kernels = stack.enter_context(Kernels(target.cores))
+        kernels = stack.enter_context(Peer(target.cores))
         kernels.ask("kernels", workload=work.to_json(), target=target.to_json(), log=str(log))
-        peers = {
-            name: stack.enter_context(Peer(name, row.name, environment(target.cores))) for name in row.peers
-        }
-        bursts = {name: peer.burst for name, peer in peers.items() if peer.ready}
-        found.absent = tuple(sorted(set(peers) - set(bursts)))
-        for kernel in ("tuned", "default"):
-            bursts[kernel] = lambda s, kernel=kernel: kernels.ask("burst", name=kernel, seconds=s)["times"]  # type: ignore[misc]
+        contenders = [Contender(kernel, kernels, kernel) for kernel in ("tuned", "default")]
+        want = write_data(row, Path(folder))
+        for library in (name for name in LIBRARIES if name != "halide-auto"):
+            entered = enter_library(library, row, target, PYTHON, Path(folder), want, stack)
+            if isinstance(entered, Contender):
+                contenders.append(entered)
+            elif "absent" in entered:
+                found.absent += (library,)
         for _ in range(ROUNDS):
-            for name, burst in bursts.items():
+            for who in contenders:
                 time.sleep(REST)
-                found.times.setdefault(name, []).append(median(burst(BURST)))
+                times = who.process.ask("burst", name=who.call, seconds=BURST)["times"]
+                found.times.setdefault(who.name, []).append(median(times))
     return found
 
 
@@ -100,9 +116,11 @@ def line(found: Measured) -> str:
     if peer is None:
         return text
     ratios = found.ratio(peer, "tuned")
-    bar = "" if found.row.bar is None else f"  (at least {found.row.bar})"
+    bar = f"  (at least {LEAST[found.row.name]})" if found.row.name in LEAST else ""
     low, middle, high = spread(ratios)
-    return f"{text}  {peer:8}{median(found.times[peer]) * 1e6:10.1f}{middle:7.2f} ({low:.2f}-{high:.2f}){bar}"
+    return (
+        f"{text}  {peer:12}{median(found.times[peer]) * 1e6:10.1f}{middle:7.2f} ({low:.2f}-{high:.2f}){bar}"
+    )
 
 
 def summary(found: Sequence[Measured]) -> str:
@@ -110,8 +128,8 @@ def summary(found: Sequence[Measured]) -> str:
     ratios = [median(each.ratio("default", "tuned")) for each in found]
     failed, trials = sum(each.failed for each in found), sum(each.trials for each in found)
     near = sum(ratio <= NEAR for ratio in ratios) / len(ratios)
-    bars = [each for each in found if each.row.bar is not None and each.best_peer is not None]
-    reached = sum(median(each.ratio(each.best_peer or "", "tuned")) >= (each.row.bar or 0) for each in bars)
+    bars = [each for each in found if each.row.name in LEAST and each.best_peer is not None]
+    reached = sum(median(each.ratio(each.best_peer or "", "tuned")) >= LEAST[each.row.name] for each in bars)
     slowest = max(each.choosing for each in found) * 1e3
     return "\n".join(
         (
@@ -133,7 +151,7 @@ def main() -> None:
     target = Target.parse("cpu")
     for name, value in facts(target.cores, target).items():
         print(f"{name}: {value}")
-    print(f"{'':31}{'n':>4}{'bad':>5}{'best, us':>10}{'default':>8}  {'peer':8}{'us':>10}{'best is':>7}")
+    print(f"{'':31}{'n':>4}{'bad':>5}{'best, us':>10}{'default':>8}  {'peer':12}{'us':>10}{'best is':>7}")
     found = []
     for row in ROWS:
         if fnmatch(row.name, options.only):

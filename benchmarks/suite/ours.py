@@ -16,6 +16,7 @@ from loopwright.bench.child import main as serve
 from loopwright.sched.language.operations import demand_of
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.runtime.target import Target
+from loopwright.sched.runtime.weights import packed_once
 
 KERNEL = "kernel"
 # Types whose peak is measured; what others reach at most depends on instructions that sum several products at once.
@@ -37,7 +38,7 @@ class Ours(Contenders):
             read(path, stage.dtype)
             for path, stage in zip(sorted(Path(folder).glob("input-*.npy")), self.work.inputs, strict=True)
         ]
-        given = packed_once(kernel, self.work, arrays)
+        given = packed_once(kernel, arrays)
         out = kernel(*given)
         self.calls = {KERNEL: lambda: kernel(*given, out=out)}
         return {
@@ -63,16 +64,6 @@ class Ours(Contenders):
         moving = demand.bytes / bandwidth(target, sizes.get(level))
         bound = demand.dtype if computing >= moving else f"{level} bandwidth"
         return {"seconds": max(computing, moving), "bound": bound}
-
-
-def packed_once(kernel: Any, work: Workload, arrays: list[Any]) -> list[Any]:
-    """What a call takes: the weights packed, in the place of the first of them."""
-    weights = [array for stage, array in zip(work.inputs, arrays, strict=True) if stage.weight]
-    if not weights:
-        return arrays
-    given = [array for stage, array in zip(work.inputs, arrays, strict=True) if not stage.weight]
-    first = next(n for n, stage in enumerate(work.inputs) if stage.weight)
-    return [*given[:first], kernel.prepack(*weights), *given[first:]]
 
 
 def read(path: Path, dtype: str) -> np.ndarray[Any, Any]:

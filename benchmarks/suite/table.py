@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import rows as formulas
+from benchmarks import operators
 from loopwright import ops
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.reference.inputs import random_inputs
@@ -87,7 +87,11 @@ def _gemm(name: str, least: float, M: int, N: int, K: int, **options: Any) -> Ro
 def _bytes(name: str, least: float, size: int, **options: Any) -> Row:
     kind = "gemm constant" if "weights" in options else "gemm"
     return Row(
-        name, kind, lambda: formulas.bytes_matmul(M=size, N=size, K=size, **options), least, change=seven_bits
+        name,
+        kind,
+        lambda: operators.bytes_matmul(M=size, N=size, K=size, **options),
+        least,
+        change=seven_bits,
     )
 
 
@@ -174,14 +178,14 @@ ROWS: tuple[Row, ...] = (
     Row("row sum 1024x1000", "sum", lambda: ops.sum(X=(1024, 1000), axis=1), 1.1),
     Row("column sum 1024x1000", "sum", lambda: ops.sum(X=(1024, 1000), axis=0), 1.2),
     Row("argmax 1024x1000", "argmax", lambda: ops.argmax(X=(1024, 1000), axis=1), 1.8),
-    Row("gelu(x+bias) 512x3072", "gelu", lambda: formulas.biased_gelu(M=512, N=3072), 1.8),
-    Row("add+relu 4M", "add+relu", lambda: formulas.add_relu(N=4 << 20), 1.5),
+    Row("gelu(x+bias) 512x3072", "gelu", lambda: operators.biased_gelu(M=512, N=3072), 1.8),
+    Row("add+relu 4M", "add+relu", lambda: operators.add_relu(N=4 << 20), 1.5),
     Row("transpose 2048", "transpose", lambda: ops.transpose(X=(2048, 2048)), 1.6),
     _attention("attention 12x128x64", 128, causal=False),
     _attention("attention causal 12x512x64", 512, causal=True),
-    _image("blur uint16 1536x2560", "blur", formulas.blur, 1.0),
-    _image("unsharp 1536x2560", "unsharp", formulas.unsharp, 0.97, change=pixels),
-    _image("harris 1536x2560", "harris", formulas.harris, 0.95),
+    _image("blur uint16 1536x2560", "blur", operators.blur, 1.0),
+    _image("unsharp 1536x2560", "unsharp", operators.unsharp, 0.97, change=pixels),
+    _image("harris 1536x2560", "harris", operators.harris, 0.95),
 )
 
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from scipy.stats import t as student
 
 import loopwright as lw
-from benchmarks.rows import blur, harris, unsharp
+from benchmarks.operators import blur, harris, unsharp
 from benchmarks.suite.checks import wrong
 from benchmarks.suite.cli import suite
 from benchmarks.suite.contest import Contest, Settings

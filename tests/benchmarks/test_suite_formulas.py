@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import rows as formulas
+from benchmarks import operators
 from benchmarks.suite.as_te import NotWritten, tensors
 from benchmarks.suite.checks import wrong
 from benchmarks.suite.table import ROWS, Row
@@ -24,8 +24,8 @@ SMALL: dict[str, Workload] = {
     "layer norm": ops.layer_norm(M=3, N=8),
     "rms norm": ops.rms_norm(M=3, N=8),
     "argmax": ops.argmax(X=(5, 7), axis=1),
-    "gelu": formulas.biased_gelu(M=2, N=5),
-    "add+relu": formulas.add_relu(N=9),
+    "gelu": operators.biased_gelu(M=2, N=5),
+    "add+relu": operators.add_relu(N=9),
     "attention": ops.attention(B=1, H=2, M=4, N=4, D=3, causal=True),
 }
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import rows as formulas
+from benchmarks import operators
 from benchmarks.suite.checks import dtype_of, write_data, wrong
 from benchmarks.suite.contest import LIBRARIES
 from benchmarks.suite.inventory import PACKAGES, NoPython, absent_line, versions, whole
@@ -28,10 +28,10 @@ PYTHON = os.environ.get("LOOPWRIGHT_PEERS", sys.executable)
 UNSOUND = ("oneDNN linear of integers, packed",)
 CHANGES = {"unsharp": pixels}
 SMALL: dict[str, list[Workload]] = {
-    "gemm": [ops.matmul(M=5, N=7, K=6), formulas.bytes_matmul(M=32, N=32, K=32), ops.matmul(M=4, N=8, K=8, dtype="bfloat16")],
+    "gemm": [ops.matmul(M=5, N=7, K=6), operators.bytes_matmul(M=32, N=32, K=32), ops.matmul(M=4, N=8, K=8, dtype="bfloat16")],
     "gemm constant": [
         ops.matmul(M=5, N=7, K=6),
-        formulas.bytes_matmul(M=32, N=32, K=32),
+        operators.bytes_matmul(M=32, N=32, K=32),
         ops.matmul(M=4, N=8, K=8, dtype="bfloat16"),
     ],
     "batched": [ops.batch_matmul(B=2, M=3, N=5, K=4)],
@@ -50,13 +50,13 @@ SMALL: dict[str, list[Workload]] = {
     "rms norm": [ops.rms_norm(M=3, N=17)],
     "sum": [ops.sum(X=(5, 7), axis=axis) for axis in (0, 1)],
     "argmax": [ops.argmax(X=(5, 7), axis=1)],
-    "gelu": [formulas.biased_gelu(M=3, N=17)],
-    "add+relu": [formulas.add_relu(N=1 << 12)],
+    "gelu": [operators.biased_gelu(M=3, N=17)],
+    "add+relu": [operators.add_relu(N=1 << 12)],
     "transpose": [ops.transpose(X=(5, 7))],
     "attention": [ops.attention(B=1, H=2, M=6, N=6, D=8, causal=causal) for causal in (False, True)],
-    "blur": [formulas.blur(H=140, W=70)],
-    "unsharp": [formulas.unsharp(H=140, W=70)],
-    "harris": [formulas.harris(H=140, W=70)],
+    "blur": [operators.blur(H=140, W=70)],
+    "unsharp": [operators.unsharp(H=140, W=70)],
+    "harris": [operators.harris(H=140, W=70)],
 }  # fmt: skip
 
 
