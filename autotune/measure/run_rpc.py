@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -29,12 +30,26 @@ if TYPE_CHECKING:
 ANY_CORE = 1
 
 
+class _File:
+    """A file that goes when nobody speaks of it any more: a long run links thousands."""
+
+    def __init__(self, path: Path) -> None:
+        weakref.finalize(self, path.unlink, missing_ok=True)
+
+
 @dataclass(frozen=True)
 class Linked:
-    """A compiled function in a library that can be sent: the file, and what the function is called there."""
+    """A compiled function in a library that can be sent.
+
+    Attributes:
+        library: the file.
+        entry: what the function is called there.
+        kept: what keeps the file.
+    """
 
     library: Path
     entry: str
+    kept: object = None
 
 
 class RpcRunner:
@@ -122,7 +137,8 @@ class RpcRunner:
         module.write_to_file(str(code), "o")
         run([tool("CC", target.triple), "-shared", "-fPIC", "-o", name, str(code), "-lm"], library)
         code.unlink()
-        return [Linked(library, entry_name(nth)) for nth in range(len(parts))]
+        kept = _File(library)
+        return [Linked(library, entry_name(nth), kept) for nth in range(len(parts))]
 
 
 class _Turn:

@@ -172,6 +172,18 @@ def test_a_process_that_crashes_there(
     assert "the server ended, as it does when a candidate crashes" in device.log.read_text()
 
 
+def test_libraries_go_with_their_candidates(tmp_path: Path) -> None:
+    target = lw.Target.parse("cpu")
+    runner = RpcRunner(Setting(target, [], [], tmp_path, False, "rpc://farm:9190/rpi5", 20.0))
+    several = runner.compile_screened([lw.lower(WORK), lw.lower(ops.relu((4,)))])
+    (library,) = tmp_path.rglob("*.so")
+    assert [linked.library for linked in several] == [library, library]
+    del several[0]
+    assert library.exists()
+    several.clear()
+    assert not list(tmp_path.rglob("candidates-*"))
+
+
 def test_nobody_there(tracker: Tracker, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
