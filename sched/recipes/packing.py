@@ -32,7 +32,7 @@ def pack(
     """
     name = free_name(schedule.nests, f"{operand.name}_packed")
     dtype = None if products is None else products.stream_dtype
-    s = copy_for(schedule, operand, name, roles.stage.name, products, dtype, at)
+    s = _copy(schedule, operand, name, roles.stage.name, products, dtype, at)
     names = Names(s.nests.stages[name])
     s, loops = _loops(s, name, operand, names)
     vector = next(loop for loop, dim in loops.items() if roles.vector in dim)
@@ -74,7 +74,7 @@ def keep(schedule: Schedule, products: Products, roles: Roles, vector_bytes: int
         return schedule
     name = free_name(schedule.nests, f"{operand.name}_rows")
     inlined = operand.name in feeding(schedule.nests, stage)
-    s = copy_for(schedule, operand, name, stage, products, None if products.offset else products.kept_dtype)
+    s = _copy(schedule, operand, name, stage, products, None if products.offset else products.kept_dtype)
     if products.offset:
         s = _corrected(s, name, roles, vector_bytes)
     if inlined:
@@ -104,7 +104,7 @@ def _corrected(s: Schedule, copy: str, roles: Roles, vector_bytes: int) -> Sched
     return s.parallel(f"{name}.{[*outer, across][0]}").vectorize(f"{name}.{lane}")
 
 
-def copy_for(
+def _copy(
     s: Schedule,
     operand: Operand,
     name: str,

@@ -19,13 +19,15 @@ from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.nest import Nests
 
 # The intrinsics in the order in which they are preferred, most products at once first, and how many steps of them are written
-# out at most. LLVM reorders plain additions over all the steps it sees, and sums no longer fit the registers; it does not
-# where adding is part of the instruction.
+# out at most. LLVM reorders plain additions over all the steps it sees, and sums no longer fit the registers; several vpdpwssd
+# in a row it takes apart into multiplications and additions.
 PREFERRED = {
     "avx512.vnni.dot16x4": 4,
+    "avx512.vnni.dot16x4.u32": 4,
     "avx512.vnni.dot16x4.i8u8": 4,
     "avx512.vnni.dot16x4.i8u8.u32": 4,
     "avx.vnni.dot8x4": 4,
+    "avx.vnni.dot8x4.u32": 4,
     "avx.vnni.dot8x4.i8u8": 4,
     "avx.vnni.dot8x4.i8u8.u32": 4,
     "neon.dot4x4.i8": 4,
