@@ -135,7 +135,7 @@ def test_every_candidate_is_right() -> None:
         found = [s for s in map(space.schedule, space.sample(np.random.default_rng(0), 20)) if s is not None]
         assert len(found) >= 19
         assert all(instruction(schedule) for schedule in found)
-        for schedule in found[:2]:
+        for schedule in found[:1]:
             assert_exact(schedule)
 
 
@@ -159,7 +159,7 @@ def test_schedules_for_other_cpus_run_here_with_their_instruction_emulated(
     """Before that, the implementation of each intrinsic is compared with its definition, in the same emulation."""
     target, special, otherwise = CHOSEN[name]
     for left, right in (("int8", "int8"), ("uint8", "int8"), ("int8", "uint8"), ("uint8", "uint8")):
-        work = product(13, 43, 11, left, right)
+        work = product(5, 19, 6, left, right)
         schedule = default_schedule(work, target)
         short = f"{left}{right}".replace("uint", "u").replace("int", "i")
         assert instruction(schedule) == special.get(short, otherwise)
@@ -170,11 +170,11 @@ def test_schedules_for_other_cpus_run_here_with_their_instruction_emulated(
 def test_bytes_of_one_sign_are_stored_with_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where enough rows share what the correction costs: vpdpbusd wants bytes of either sign."""
     for target, work, kind in (
-        (VNNI, product(37, 43, 11, "int8", "int8"), "16x4"),
-        (VNNI, ops.matmul(M=33, N=20, K=9, dtype="uint8", batch_a=(2,)), "16x4.i8u8.u32"),
-        (VNNI, ops.matmul(M=33, N=20, K=9, dtype="int8", weights="B", bias=True, activation="relu"), "16x4"),
-        (VNNI, convolution(W=35, C=5, K=19, padding=1, layout="NCHW"), "16x4"),
-        (cpu("avxvnni"), product(37, 43, 11, "uint8", "uint8"), "8x4.i8u8"),
+        (VNNI, product(37, 19, 6, "int8", "int8"), "16x4"),
+        (VNNI, ops.matmul(M=33, N=13, K=5, dtype="uint8", batch_a=(2,)), "16x4.i8u8.u32"),
+        (VNNI, ops.matmul(M=33, N=13, K=5, dtype="int8", weights="B", bias=True, activation="relu"), "16x4"),
+        (VNNI, convolution(W=35, C=5, K=13, padding=1, layout="NCHW"), "16x4"),
+        (cpu("avxvnni"), product(37, 13, 6, "uint8", "uint8"), "8x4.i8u8"),
     ):
         schedule = default_schedule(work, target)
         assert str(instruction(schedule)).endswith(kind)
@@ -185,7 +185,7 @@ def test_bytes_of_one_sign_are_stored_with_the_other(monkeypatch: pytest.MonkeyP
 
 def test_pairs_of_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
     """Among them subnormal numbers, which the instruction takes for zero, as the reference admits."""
-    work = ops.matmul(M=13, N=43, K=11, dtype="bfloat16")
+    work = ops.matmul(M=5, N=19, K=7, dtype="bfloat16")
     schedule = default_schedule(work, cpu("avx512f", "avx512bw", "avx512bf16"))
     assert instruction(schedule) == "avx512.bf16.dot16x2"
     with emulated(monkeypatch):
