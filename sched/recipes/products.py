@@ -114,6 +114,8 @@ def products_of(nests: Nests, roles: Roles, target: Target) -> tuple[Roles, Prod
             continue
         a, b = (operand.dtype for operand in intrinsic.operands)
         lanes, terms = known(intrinsic.stage.shape[0]), known(intrinsic.operands[0].shape[0])
+        if not _fills(roles, lanes):
+            continue
         for axis in reversed(roles.steps):
             made = Products(*sides, a, b, axis, terms, lanes, steps, name, offset)
             if made.regular:
@@ -138,6 +140,12 @@ def _other_sign(kinds: list[str]) -> list[str]:
     """The types of the operands if the bytes of the first have another sign; 16-bit integers take either."""
     first, second = kinds
     return [{"int8": "uint8", "uint8": "int8"}.get(first, first), second]
+
+
+def _fills(roles: Roles, lanes: int) -> bool:
+    """Whether there is a whole vector, or one can be padded: axes of the stage can, and not what they are split or fused into."""
+    assert roles.vector is not None
+    return known(roles.vector.extent) >= lanes or any(axis is roles.vector for axis in roles.stage.axes)
 
 
 def _pays(roles: Roles) -> bool:

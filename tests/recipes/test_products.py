@@ -272,6 +272,13 @@ def test_a_cpu_behind_opencl_has_no_single_instructions() -> None:
         assert instruction(sketch.schedule) is None
 
 
+def test_short_vectors_take_the_next_instruction_that_they_fill() -> None:
+    """Eight filters in a group do not fill a vector of 16, and a half of an axis cannot be padded."""
+    work = convolution(groups=2, padding=1, dtype=("uint8", "int8"))
+    assert instruction(default_schedule(work, VNNI)) == "avx2.dot8x2.i16"
+    assert instruction(default_schedule(convolution(groups=4), VNNI)) is None
+
+
 def test_what_is_not_such_a_product_has_no_intrinsic() -> None:
     """Another accumulator, three factors, a power, a target without the instruction."""
     i, j, k = 16, 32, 8
