@@ -11,9 +11,10 @@ from benchmarks.suite import page, plot
 from benchmarks.suite.contest import NAMES, OURS, Settings
 from benchmarks.suite.inventory import NoPython, absent_line, versions
 from benchmarks.suite.machine import machine_id
+from benchmarks.suite.metaschedule import lacking_line
 from benchmarks.suite.results import OtherSettings, Results
 from benchmarks.suite.run import Suite, line
-from benchmarks.suite.table import NothingMatches, choose
+from benchmarks.suite.table import SCHEDULER, NothingMatches, choose
 from loopwright.bench.machine import facts, other_load
 from loopwright.cli.options import OUT_FILE, require_writable, write_text
 from loopwright.sched.errors import LoopwrightError
@@ -99,9 +100,14 @@ def suite(
     if not report:
         target = Target.parse("cpu")
         results.here()["facts"] = facts(target.cores, target) | {
-            "libraries": ", ".join(f"{NAMES[name]} {version}" for name, version in installed.items())
+            "libraries": ", ".join(
+                f"{NAMES[name].partition(',')[0]} {version}"
+                for name, version in installed.items()
+                if name != SCHEDULER
+            )
         }
-        for said in (absent_line(peers_python, installed), other_load(target.cores)):
+        warnings = absent_line(peers_python, installed), lacking_line(without), other_load(target.cores)
+        for said in warnings:
             if said is not None:
                 click.echo(f"warning: {said}", err=True)
         measuring = Suite(results, target, log, peers_python, installed, settings, without, _say)

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.suite.checks import wrong
 from benchmarks.suite.machine import boot, machine_id
 from benchmarks.suite.metaschedule_worker import RECORDS, STARTED, WORK
-from benchmarks.suite.table import Row
+from benchmarks.suite.table import TUNER, Row
 from loopwright.bench.peer import BenchError, Peer, environment
 from loopwright.sched.runtime.target import Target
 
@@ -39,6 +39,13 @@ Say = Callable[[str], None]
 def missing() -> list[str]:
     """The packages that it lacks here."""
     return [name for name in WANTED if find_spec(name) is None]
+
+
+def lacking_line(without: Sequence[str] = ()) -> str | None:
+    """One line that says that it is not measured, and what it lacks; None if nothing, or if it is left out."""
+    if not missing() or TUNER in without:
+        return None
+    return f"MetaSchedule is not measured; it wants: python -m pip install {' '.join(missing())}"
 
 
 def folder_of(row: Row, kept: Path) -> Path:
@@ -113,7 +120,7 @@ def theirs(
 ) -> tuple[Peer | None, dict[str, Any]]:
     """The process with its best kernel, and what is known of it; or None, and why it takes no part."""
     if missing():
-        return None, {"absent": f"MetaSchedule wants: pip install {' '.join(missing())}"}
+        return None, {"absent": lacking_line()}
     found = folder_of(row, kept)
     try:
         say(f"MetaSchedule tunes {row.name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from statistics import geometric_mean, median
 
@@ -106,12 +107,16 @@ def micros(seconds: float) -> str:
 
 def summary(found: Sequence[tuple[Row, Json]]) -> list[str]:
     """How many bars are met, and the geometric mean of the rows in float32."""
-    met, judgements = 0, 0
-    for row, entry in found:
-        for bar, over in judged(row, entry):
-            if over is not None:
-                judgements, met = judgements + 1, met + over.reaches(bar.least)
-    lines = [f"Bars met: {met} of {judgements}, on {len(found)} of {len(ROWS)} rows."]
+    verdicts = Counter(
+        "not measured" if over is None else _verdict(over, bar.least)
+        for row, entry in found
+        for bar, over in judged(row, entry)
+    )
+    met = verdicts["yes"] + verdicts["by its interval"]
+    lines = [
+        f"Rows measured: {len(found)} of {len(ROWS)}. Bars met: {met}, of these by their interval alone:"
+        f" {verdicts['by its interval']}; not met: {verdicts['no']}; not measured: {verdicts['not measured']}."
+    ]
     ratios = [over.middle for row, entry in found if row.float32 and (over := ratio(entry, BEST)) is not None]
     if ratios:
         count = sum(row.float32 for row in ROWS)

@@ -18,6 +18,7 @@ from benchmarks.suite.checks import dtype_of, write_data, wrong
 from benchmarks.suite.contest import LIBRARIES
 from benchmarks.suite.inventory import PACKAGES, NoPython, absent_line, versions, whole
 from benchmarks.suite.machine import boot
+from benchmarks.suite.metaschedule import lacking_line
 from benchmarks.suite.table import ROWS, Row, pixels, seven_bits
 from loopwright import ops
 from loopwright.bench.peer import Peer
@@ -113,12 +114,15 @@ def test_numpy_is_timed(tmp_path: Path) -> None:
         )["ways"]
 
 
-def test_what_is_not_installed_is_said_in_one_line() -> None:
+def test_what_is_not_installed_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert whole({"numpy": "2", "opencv-python": "4", "onnxruntime": "1"}) == {"numpy": "2", "opencv": "4"}
     said = absent_line("python3", {"numpy": "2", "torch": "2", "jax": "1", "halide": "1", "halide-auto": "1"})
     assert said == (
         "not installed, and not measured: ONNX Runtime, OpenCV; get them by:"
         " python3 -m pip install onnxruntime onnx opencv-python-headless"
     )
+    monkeypatch.setattr("benchmarks.suite.metaschedule.WANTED", ("numpy", "no_such_package"))
+    assert lacking_line() == "MetaSchedule is not measured; it wants: python -m pip install no_such_package"
+    assert lacking_line(["metaschedule"]) is None
     with pytest.raises(NoPython, match="--peers-python nowhere does not run"):
         versions("nowhere")
