@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import helper, numpy_helper
+from onnx import numpy_helper
+from onnx.helper import (
+    make_graph,
+    make_model,
+    make_node,
+    make_opsetid,
+    make_tensor_value_info,
+    np_dtype_to_tensor_dtype,
+)
 
 from benchmarks.suite.peers.given import Array, Given, Prepare, Way, Ways
 from benchmarks.suite.peers.layouts import convolution
@@ -24,7 +32,7 @@ def start(threads: int) -> str:
     return str(onnxruntime.__version__)
 
 
-def session(
+def loaded(
     given: Given,
     nodes: list[Any],
     inputs: list[Array],
@@ -35,18 +43,18 @@ def session(
 ) -> Way:
     """A model whose inputs are ``a``, ``b``, ``c``, whose constants are ``u``, ``v``, ``w``, and whose output is ``y``."""
     feeds = dict(zip("abc", inputs, strict=False))
-    graph = helper.make_graph(
+    graph = make_graph(
         nodes,
         "row",
         [
-            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+            make_tensor_value_info(name, np_dtype_to_tensor_dtype(x.dtype), x.shape)
             for name, x in feeds.items()
         ],
         [onnx.ValueInfoProto(name="y")],
         [numpy_helper.from_array(x, name) for name, x in zip("uvw", constants, strict=False)],
     )
-    domains = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
-    model = helper.make_model(graph, opset_imports=domains, ir_version=IR)
+    domains = [make_opsetid("", opset), make_opsetid("com.microsoft", 1)]
+    model = make_model(graph, opset_imports=domains, ir_version=IR)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = given.threads, 1
     made = onnxruntime.InferenceSession(
@@ -69,9 +77,7 @@ def session(
 
 def one(operation: str, count: int, constants: int = 0, domain: str = "", **attributes: Any) -> Any:
     """A node of so many inputs and constants."""
-    return helper.make_node(
-        operation, [*"abc"[:count], *"uvw"[:constants]], ["y"], domain=domain, **attributes
-    )
+    return make_node(operation, [*"abc"[:count], *"uvw"[:constants]], ["y"], domain=domain, **attributes)
 
 
 def model(
@@ -81,7 +87,7 @@ def model(
     arrays = given.arrays
     free = len(arrays) - constants
     node = one(operation, free, constants, domain, **attributes)
-    return {operation: lambda: session(given, [node], arrays[:free], arrays[free:], opset=opset)}
+    return {operation: lambda: loaded(given, [node], arrays[:free], arrays[free:], opset=opset)}
 
 
 def product(given: Given, constants: int = 0) -> Ways:
@@ -97,7 +103,7 @@ def conv(given: Given, depthwise: bool = False, transposed: bool = False) -> Way
     operation = "ConvTranspose" if transposed else "Conv"
     x, w = np.ascontiguousarray(how.x), np.ascontiguousarray(how.w)
     node = one(operation, 1, 1, **sizes)
-    return {operation: lambda: session(given, [node], [x], [w], show=how.as_row)}
+    return {operation: lambda: loaded(given, [node], [x], [w], show=how.as_row)}
 
 
 def rms_norm(given: Given) -> Ways:
@@ -113,25 +119,25 @@ def sums(given: Given) -> Ways:
     """Along an axis."""
     axis = np.array([given.options["axis"]], np.int64)
     node = one("ReduceSum", 1, 1, keepdims=0)
-    return {"ReduceSum": lambda: session(given, [node], given.arrays, [axis])}
+    return {"ReduceSum": lambda: loaded(given, [node], given.arrays, [axis])}
 
 
 def gelu(given: Given) -> Ways:
     """ONNX's operations, and the fused one of ONNX Runtime."""
     nodes = [
-        helper.make_node("Add", ["a", "u"], ["t"]),
-        helper.make_node("Gelu", ["t"], ["y"]),
+        make_node("Add", ["a", "u"], ["t"]),
+        make_node("Gelu", ["t"], ["y"]),
     ]
     return {
-        "Add, Gelu": lambda: session(given, nodes, given.arrays[:1], given.arrays[1:], opset=20),
+        "Add, Gelu": lambda: loaded(given, nodes, given.arrays[:1], given.arrays[1:], opset=20),
         **model(given, "BiasGelu", 1, domain="com.microsoft"),
     }
 
 
 def add_relu(given: Given) -> Ways:
     """Two operations."""
-    nodes = [helper.make_node("Add", ["a", "b"], ["t"]), helper.make_node("Relu", ["t"], ["y"])]
-    return {"Add, Relu": lambda: session(given, nodes, given.arrays, [])}
+    nodes = [make_node("Add", ["a", "b"], ["t"]), make_node("Relu", ["t"], ["y"])]
+    return {"Add, Relu": lambda: loaded(given, nodes, given.arrays, [])}
 
 
 def attention(given: Given) -> Ways:
@@ -148,7 +154,7 @@ def attention(given: Given) -> Ways:
 
     return {
         **model(given, "Attention", 0, OPSET_NEW, is_causal=causal),
-        "MultiHeadAttention": lambda: session(given, [node], inside, [], show=show),
+        "MultiHeadAttention": lambda: loaded(given, [node], inside, [], show=show),
     }
 
 
