@@ -36,6 +36,25 @@ def with_scalar_edges(s: Stmt, edge: str) -> Stmt:
     return s
 
 
+def with_rolled_edges(s: Stmt, edge: str, inside: bool = False) -> Stmt:
+    """The statement, what is written out in loops of the part ``edge`` as loops: it is done once or twice, and would be most of
+    what a device's compiler has to go through; ``inside``: that of such a part."""
+    match s:
+        case For():
+            here = inside or s.part == edge
+            kind = "serial" if here and s.kind == "unroll" else s.kind
+            return replace(s, kind=kind, body=with_rolled_edges(s.body, edge, here))
+        case Let():
+            return replace(s, body=with_rolled_edges(s.body, edge, inside))
+        case Seq():
+            return seq(*(with_rolled_edges(part, edge, inside) for part in s.body))
+        case If():
+            then = with_rolled_edges(s.then, edge, inside)
+            otherwise = None if s.otherwise is None else with_rolled_edges(s.otherwise, edge, inside)
+            return replace(s, then=then, otherwise=otherwise)
+    return s
+
+
 def _scattered(s: Stmt, edge: str) -> bool:
     return isinstance(s, For) and s.kind == "vectorize" and s.part == edge and _loaded_apart(s) > FEW
 

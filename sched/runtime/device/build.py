@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from loopwright.sched.errors import ScheduleError, TargetError
 from loopwright.sched.lowering.device.builder import build
 from loopwright.sched.lowering.device.emit import KernelFunction, emit_kernels
-from loopwright.sched.lowering.partition import divided
+from loopwright.sched.lowering.edges import with_rolled_edges
+from loopwright.sched.lowering.partition import EDGE, divided
 from loopwright.sched.lowering.stmt import Launch, Program, Seq
 from loopwright.sched.runtime.build import Lowered
 from loopwright.sched.runtime.device.limits import check_limits
@@ -97,7 +98,9 @@ def alone_divided(program: Program) -> Program:
     """
     parts = program.body.body if isinstance(program.body, Seq) else (program.body,)
     made = (
-        replace(part, body=divided(part.body)) if isinstance(part, Launch) and not part.shared else part
+        replace(part, body=with_rolled_edges(divided(part.body), EDGE))
+        if isinstance(part, Launch) and not part.shared
+        else part
         for part in parts
     )
     return replace(program, body=Seq(tuple(made)))
