@@ -34,8 +34,8 @@ def constant(value: float, dtype: str) -> Any:
 
     Example:
         >>> with by_bits(True):
-        ...     print(constant(0.1, "float32"), constant(0.5, "float32"))
-        T.reinterpret("float32", T.uint32(1036831949)) T.float32(0.5)
+        ...     print(constant(1 / 3, "float32"), constant(0.5, "float32"))
+        T.reinterpret("float32", T.uint32(1051372203)) T.float32(0.5)
     """
     if not _by_bits.get() or dtype not in _LAYOUTS or not math.isfinite(value):
         return tirx.const(value, dtype)
