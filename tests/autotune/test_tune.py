@@ -22,10 +22,15 @@ from loopwright.autotune.tune import tune
 from loopwright.autotune.tune_many import tune_many
 from loopwright.sched.errors import TargetError, TuneError
 from loopwright.sched.language.workload import Workload
+from loopwright.sched.runtime.target import host_facts
+from loopwright.sched.runtime.triples import tracked
 from loopwright.sched.scheduling.schedule import Schedule
 from tests.autotune.logs import make
 
 TRIALS = 14
+
+# A feature that this machine's CPU is without.
+LACKING = min(tracked(host_facts().triple) - set(host_facts().features))
 
 
 def work() -> Workload:
@@ -240,7 +245,8 @@ def test_minutes_end_a_run(tmp_path: Path) -> None:
         ({"space": 3}, TuneError, "takes a schedule"),
         ({"space": ops.matmul(M=2, N=2, K=2).schedule()}, TuneError, "computes something else"),
         ({"target": "quantum"}, TargetError, "quantum"),
-        ({"target": {"kind": "cpu", "features": ["sve2"]}}, TuneError, "lacks sve2"),
+        ({"target": {"kind": "cpu", "features": ["sve2"]}}, TargetError, "unknown CPU feature 'sve2'"),
+        ({"target": {"kind": "cpu", "features": [LACKING]}}, TuneError, f"lacks {LACKING}"),
     ],
 )
 def test_bad_arguments_are_refused_before_any_work(
