@@ -26,8 +26,7 @@ class AnnealOptions:
 
     Attributes:
         chains: walkers.
-        steps: how often the temperature is lowered between two batches.
-        tries: moves of each walker at one temperature; their features are computed together.
+        tries: moves of each walker between two batches, while it cools; their features are computed together.
         explore: share of a batch that is drawn at random.
         explore_first: the same for the first batch, when the model knows nothing yet.
         alike: at most this share of a batch may be one step away from something better in it.
@@ -35,8 +34,7 @@ class AnnealOptions:
     """
 
     chains: int = 128
-    steps: int = 3
-    tries: int = 4
+    tries: int = 12
     explore: float = 0.1
     explore_first: float = 0.4
     alike: float = 0.4
@@ -138,18 +136,13 @@ class AnnealSearch:
         # Features are computed for many points in little more time than for a few: not for the chains first.
         energy, new = np.split(self.model.predict(self.space.rows(chains + moved)), [len(chains)])
         visited = dict(zip(chains, energy.tolist(), strict=True))
+        visited.update(zip(moved, new.tolist(), strict=True))
         spread = float(np.std(energy)) or 1.0
-        for step in range(options.steps):
-            if step > 0:
-                moved = self.space.neighbours(rng, chains * options.tries)
-                new = self.model.predict(self.space.rows(moved))
-            temperature = spread * (1.0 - step / options.steps) * 0.5
-            visited.update(zip(moved, new.tolist(), strict=True))
-            for start in range(0, len(moved), len(chains)):
-                tried = new[start : start + len(chains)]
-                chance = np.exp(np.minimum((tried - energy) / max(temperature, 1e-9), 0.0))
-                for nth in np.flatnonzero(rng.random(len(chains)) < chance):
-                    chains[nth], energy[nth] = moved[start + nth], tried[nth]
+        for turn, tried in enumerate(new.reshape(options.tries, len(chains))):
+            temperature = 0.5 * spread * (1.0 - turn / options.tries)
+            chance = np.exp(np.minimum((tried - energy) / temperature, 0.0))
+            for nth in np.flatnonzero(rng.random(len(chains)) < chance):
+                chains[nth], energy[nth] = moved[turn * len(chains) + nth], tried[nth]
         order = np.argsort(-energy, kind="stable")
         self._chains = list(dict.fromkeys(chains[n] for n in order))
         ranked = sorted(visited, key=lambda point: -visited[point])
