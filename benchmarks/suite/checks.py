@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.suite.table import Row
+from loopwright.sched.dtypes import stored
+from loopwright.sched.reference.numbers import plain
 
 # How far a result may be off, of the greatest element: sums in any order, or numbers rounded to bfloat16.
 NEAR = {"float32": 2.0**-16, "bfloat16": 2.0**-6}
@@ -20,11 +22,6 @@ def dtype_of(row: Row) -> str:
     return str(row.work().inputs[0].dtype)
 
 
-def plain(array: Array) -> Array:
-    """An array that any NumPy can read: bfloat16 as float32."""
-    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
-
-
 def write_data(row: Row, folder: Path) -> Array:
     """Put the row's inputs into a folder for every process, bfloat16 as its bits; returns what is expected of them.
 
@@ -32,8 +29,7 @@ def write_data(row: Row, folder: Path) -> Array:
     """
     arrays, work = row.arrays(), row.work()
     for number, array in enumerate(arrays):
-        bits = array.view(np.uint16) if array.dtype.name == "bfloat16" else array
-        np.save(folder / f"input-{number}.npy", bits)
+        np.save(folder / f"input-{number}.npy", array.view(stored(array.dtype.name)))
     return plain(np.asarray(work.numpy(*arrays) if work.numpy is not None else work.reference(*arrays)))
 
 

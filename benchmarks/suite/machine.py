@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from loopwright.bench.machine import cpu_model
+from loopwright.sched.runtime.hardware import core_count
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def cores() -> int:
-    """The processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def machine_id() -> str:
     """By what results are kept: the processor and how many of its cores are used."""
-    return f"{cpu_model()}, {cores()} cores"
+    return f"{cpu_model()}, {core_count()} cores"
 
 
 def boot(module: str) -> str:

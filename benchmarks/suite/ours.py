@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.suite.checks import plain
 from loopwright.autotune.measure.peaks import arithmetic, bandwidth
 from loopwright.autotune.roofline import LEVELS, Roofs
 from loopwright.bench.child import Contenders
 from loopwright.bench.child import main as serve
 from loopwright.sched.language.operations import demand_of
 from loopwright.sched.language.workload import Workload
+from loopwright.sched.reference.numbers import plain
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.runtime.weights import packed_once
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import loopwright
+from loopwright.sched.runtime.hardware import core_count
 
 
 def cpu_model() -> str:
@@ -32,11 +33,10 @@ def numpy_text() -> str:
 
 def facts(threads: int, target: Any = None) -> dict[str, str]:
     """Machine, threads and versions, in words."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     named = f", {target.mcpu}" if target is not None else ""
     times = {"times": "of kernels, by the device's events, without copies"} if on_device(target) else {}
     return {
-        "machine": f"{cpu_model()}{named}, {cores} cores",
+        "machine": f"{cpu_model()}{named}, {core_count()} cores",
         "threads": f"{threads}, for every contender",
         **times,
         "versions": (
