@@ -7,7 +7,7 @@ bfloat16, another library's array) is lent to the kernel where it lies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import ArgumentError, ArgumentTypeError
-from loopwright.sched.runtime.dlpack import Loan, shared
+from loopwright.sched.runtime.dlpack import DEVICE_CPU, DLPACK_DEVICES, Loan, aligned, shared, writeable
 from loopwright.sched.runtime.signature import DLPACK_CODES, OUTPUT, Param, Signature
 from loopwright.sched.runtime.sizes import broken_promise, dim_text, nodes, number, shape_text
 
@@ -66,15 +66,36 @@ def outputs_given(signature: Signature, out: Any) -> list[Any]:
     return list(out)
 
 
+def to_fill(signature: Signature, outputs: Sequence[Any]) -> list[Array]:
+    """The output arrays of a call as NumPy arrays over the same memory.
+
+    Raises:
+        ArgumentTypeError: something that is no array, or lies elsewhere than in this machine's memory.
+        ArgumentError: an array of another library that must not change, or does not say that it may.
+    """
+    return [_view(signature, param, value) for param, value in zip(signature.outputs, outputs, strict=True)]
+
+
+def new_outputs(signature: Signature, inputs: Sequence[Any]) -> list[Array]:
+    """New arrays to fill, of a signature whose sizes are numbers."""
+    new = _maker(inputs)
+    return [new(p.extents, p.numpy) for p in signature.outputs]
+
+
 def outputs_for(signature: Signature, arrays: Sequence[Any]) -> list[Array] | None:
-    """Outputs of a kernel with symbolic sizes for NumPy arrays that look right; what is wrong is found out later."""
+    """Outputs of a kernel with symbolic sizes for arrays that look right; what is wrong is found out later."""
+    new = _maker(arrays)
     try:
         return [
-            np.empty([extent(arrays) for extent in shape], dtype)
-            for shape, dtype in signature.shapes_of_outputs
+            new([extent(arrays) for extent in shape], dtype) for shape, dtype in signature.shapes_of_outputs
         ]
     except (AttributeError, IndexError, TypeError, ValueError, MemoryError):
         return None
+
+
+def _maker(inputs: Sequence[Any]) -> Callable[[Sequence[int], np.dtype[Any]], Array]:
+    """What makes a new output: beside an array of another library, one that this library would take without a copy."""
+    return np.empty if inputs and isinstance(inputs[0], np.ndarray) else aligned
 
 
 def views(signature: Signature, inputs: Sequence[Any]) -> list[Array]:
@@ -174,14 +195,20 @@ def _view(signature: Signature, param: Param, value: Any) -> Array:
     if isinstance(value, np.generic) and param.role != OUTPUT:
         return np.asarray(value)
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
-        return _from_dlpack(where, value)
+        return _from_dlpack(where, param, value)
     if not isinstance(value, (bytes, str)) and (hasattr(value, "__array_interface__") or _is_buffer(value)):
         with suppress(TypeError, ValueError):
             return np.asarray(value)
     kind = type(value).__name__
+    hint = "; under jax.jit a kernel is called by jax.pure_callback" if _library(value) == "jax" else ""
     raise ArgumentTypeError(
-        f"{where} is {_article(kind)}, not an array; expected {str(param).partition(': ')[2]}"
+        f"{where} is {_article(kind)}, not an array; expected {str(param).partition(': ')[2]}{hint}"
     )
+
+
+def _library(value: Any) -> str:
+    """The package that an array's type comes from."""
+    return type(value).__module__.partition(".")[0].removesuffix("lib")  # jaxlib's are JAX's
 
 
 def _article(kind: str) -> str:
@@ -196,20 +223,33 @@ def _is_buffer(value: Any) -> bool:
     return True
 
 
-def _from_dlpack(where: str, value: Any) -> Array:
+# How the arrays of a library are copied into this machine's memory.
+_COPIES = {"cupy": "cupy.asnumpy({})", "jax": "jax.device_get({})", "torch": "{}.cpu()"}
+
+
+def _from_dlpack(where: str, param: Param, value: Any) -> Array:
+    """An array of another library."""
     try:
-        device = int(value.__dlpack_device__()[0])
-        if device != 1:
-            raise ArgumentTypeError(
-                f"{where} lies on a device of DLPack type {device}; this kernel runs on the CPU"
-            )
-        view: Array = shared(value)
-    except ArgumentTypeError:
-        raise
+        device, number = map(int, value.__dlpack_device__())
+        view = shared(value) if device == DEVICE_CPU else None
     except Exception as error:  # whatever the foreign library raises
         raise ArgumentTypeError(
             f"{where} ({type(value).__name__}) cannot be shared through DLPack: {error}"
         ) from None
+    if view is None:
+        place = DLPACK_DEVICES.get(device, f"DLPack type {device}")
+        copy = _COPIES.get(_library(value)) if param.role != OUTPUT else None
+        hint = "" if copy is None else f": pass {copy.format(param.name)}"
+        raise ArgumentTypeError(
+            f"{where} lies on a device, {place} {number}; a kernel takes arrays in this machine's memory{hint}"
+        )
+    if param.role == OUTPUT:
+        view = writeable(value, view)
+    if view is None:
+        raise ArgumentError(
+            f"{where} ({type(value).__name__}) is read-only, or its library's DLPack does not say that it may be written: leave "
+            "out= away, or pass a NumPy array"
+        )
     return view
 
 

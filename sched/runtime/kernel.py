@@ -134,7 +134,9 @@ class Kernel:
         """Run the kernel; see the class."""
         if self.weights is not None:
             return self.weights.call(arrays, out, named)
-        tried = self._fast and not named
+        # The entry would fill another library's array that must not change; a new one beside such an input lies otherwise.
+        beside = arrays[0] if out is None and arrays else out
+        tried = self._fast and not named and type(beside) is np.ndarray
         if tried:
             if out is not None:
                 result = out
@@ -154,12 +156,13 @@ class Kernel:
         """A call from the start: any number of outputs, any thread, any array, every error."""
         inputs = arguments.inputs_in_order(self.signature, given, named)
         outputs = self._outputs(inputs, out)
-        if tried or self._lends or outputs is None or not self._ran((*inputs, *outputs)):
+        filled = None if outputs is None else arguments.to_fill(self.signature, outputs)
+        if tried or self._lends or filled is None or not self._ran((*inputs, *filled)):
             signature = arguments.sized(self.signature, inputs) if self._symbolic else self.signature
-            if outputs is None:
-                outputs = [np.empty(p.extents, p.numpy) for p in signature.outputs]
+            if filled is None:
+                outputs = filled = arguments.new_outputs(signature, inputs)
             # A loan stands for an array that the entry would not take; it must live until the call is over.
-            loans = arguments.lend(signature, [*inputs, *outputs])
+            loans = arguments.lend(signature, [*inputs, *filled])
             answer = self.function(*loans)
             if answer is None:
                 raise BuildError(
@@ -210,7 +213,7 @@ class Kernel:
             return arguments.outputs_given(self.signature, out)
         if self._symbolic:
             return arguments.outputs_for(self.signature, inputs)
-        return [np.empty(p.extents, p.numpy) for p in self.signature.outputs]
+        return arguments.new_outputs(self.signature, inputs)
 
     def _ran(self, args: tuple[Any, ...]) -> bool:
         """Try the arguments as they are."""

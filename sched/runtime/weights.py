@@ -12,13 +12,11 @@ import numpy as np
 from loopwright.sched.errors import ArgumentError, ArgumentTypeError, LoadError
 from loopwright.sched.runtime import arguments
 from loopwright.sched.runtime.arguments import Array
+from loopwright.sched.runtime.dlpack import aligned
 from loopwright.sched.runtime.signature import INPUT, WEIGHT, Param, Signature
 
 if TYPE_CHECKING:
     from loopwright.sched.runtime.kernel import Kernel
-
-# Packed arrays start at multiples of so many bytes: a line of the cache, and the widest vector.
-ALIGNMENT = 64
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class Prepacking:
     def arrays(self, inputs: Mapping[str, Array]) -> tuple[list[Array], tuple[Array, ...]]:
         """What the function that packs takes: the weights, and new arrays to fill."""
         return [inputs[p.name] for p in self.pack.inputs], tuple(
-            _empty(p.extents, p.numpy) for p in self.pack.outputs
+            _zeros(p.extents, p.numpy) for p in self.pack.outputs
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -294,15 +292,12 @@ def packed_once(kernel: Kernel, inputs: Sequence[Any]) -> list[Any]:
     return [packed if p.role == WEIGHT else array for p, array in pairs if p not in weights[1:]]
 
 
-def _empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """A new array of zeros at a multiple of :data:`ALIGNMENT`: what padding holds is the same each time."""
-    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    whole = np.zeros(size + ALIGNMENT, np.uint8)
-    start = -whole.ctypes.data % ALIGNMENT
-    return whole[start : start + size].view(dtype).reshape(shape)
+def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """A new array for packed weights: what padding holds is the same each time."""
+    return aligned(shape, dtype, np.zeros)
 
 
 def _copy(view: Array) -> Array:
-    made = _empty(view.shape, view.dtype)
+    made = _zeros(view.shape, view.dtype)
     made[...] = view
     return made

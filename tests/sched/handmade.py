@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from ctypes import (
+    addressof,
+    c_char_p,
+    c_int64,
+    c_void_p,
+    create_string_buffer,
+    py_object,
+    pythonapi,
+)
 from functools import cache
 from math import prod
+from struct import pack
 from typing import Any
 
 from tvm import tirx
@@ -109,3 +119,26 @@ class Foreign:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (self.device, 0)
+
+
+class Unversioned(Foreign):
+    """An array of a library that speaks DLPack as it was before 1.0, and cannot say that an array must not change."""
+
+    def __dlpack__(self) -> Any:  # type: ignore[override]
+        return self.held.__dlpack__()
+
+
+class Exported(Foreign):
+    """An array behind a capsule of DLPack 1.0 made by hand: of an element type that NumPy does not share itself."""
+
+    def __init__(self, held: Any, code: int, read_only: bool) -> None:
+        super().__init__(held)
+        self._shape = (c_int64 * held.ndim)(*held.shape)
+        kind = (held.ndim, code, 8 * held.itemsize, 1)
+        tensor = (held.ctypes.data, 1, 0, *kind, addressof(self._shape), 0, 0)
+        self._managed = create_string_buffer(pack("IIPPQPiiiBBHPPQ", 1, 0, 0, 0, read_only, *tensor))
+
+    def __dlpack__(self, *, max_version: tuple[int, int], **_: Any) -> Any:
+        new = pythonapi.PyCapsule_New
+        new.restype, new.argtypes = py_object, [c_void_p, c_char_p, c_void_p]
+        return new(addressof(self._managed), b"dltensor_versioned", None)
