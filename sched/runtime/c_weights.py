@@ -8,8 +8,9 @@ from hashlib import sha256
 
 from loopwright.sched.runtime.c_entry import BAD_ARRAY, DONE, NO_MEMORY
 from loopwright.sched.runtime.c_source import CFunction, c_type, identifier
+from loopwright.sched.runtime.dlpack import ALIGNMENT
 from loopwright.sched.runtime.signature import OUTPUT, WEIGHT, Param
-from loopwright.sched.runtime.weights import ALIGNMENT, Prepacking, layout_of
+from loopwright.sched.runtime.weights import Prepacking, layout_of
 
 # The block begins with so many bytes that say what it was packed for.
 DIGEST = 16

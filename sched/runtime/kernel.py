@@ -156,10 +156,10 @@ class Kernel:
         """A call from the start: any number of outputs, any thread, any array, every error."""
         inputs = arguments.inputs_in_order(self.signature, given, named)
         outputs = self._outputs(inputs, out)
-        filled = None if outputs is None else arguments.to_fill(self.signature, outputs)
-        if tried or self._lends or filled is None or not self._ran((*inputs, *filled)):
+        filled = [] if outputs is None else arguments.to_fill(self.signature, outputs)
+        if tried or self._lends or outputs is None or not self._ran((*inputs, *filled)):
             signature = arguments.sized(self.signature, inputs) if self._symbolic else self.signature
-            if filled is None:
+            if outputs is None:
                 outputs = filled = arguments.new_outputs(signature, inputs)
             # A loan stands for an array that the entry would not take; it must live until the call is over.
             loans = arguments.lend(signature, [*inputs, *filled])
