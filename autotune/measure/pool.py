@@ -42,7 +42,7 @@ class Pool:
         places: Sequence[int | None] = cores if cores is not None else (usable_cores() or (None,))
         self.seats = [Seat(nursery, 1, core, limits) for core in places]
         self.twins = Twins()
-        self._share_seconds = share_seconds
+        self._share_seconds = SHARE_SECONDS if share_seconds is None else share_seconds
         self._queue: deque[Candidate] = deque()
         self._held: list[tuple[Candidate, str]] = []  # with its code, which another candidate is trying
         self._alone: set[int] = set()  # trials that share nothing any more
@@ -85,9 +85,8 @@ class Pool:
         if not self._queue or (until is not None and time.monotonic() > until):
             return
         # Towards the end less at a time, so that all workers end together.
-        seconds = self._share_seconds or SHARE_SECONDS
-        pace = self._paces.get(task.key, seconds)
-        share = min(TOGETHER, int(seconds / pace), len(self._queue) // (2 * len(self.seats)))
+        most = int(self._share_seconds / self._pace(task.key))
+        share = min(TOGETHER, most, len(self._queue) // (2 * len(self.seats)))
         batch = [self._queue.popleft()]
         while len(batch) < share and not self._alone & {batch[0].trial, self._queue[0].trial}:
             batch.append(self._queue.popleft())
@@ -123,11 +122,15 @@ class Pool:
             else:
                 self._put_back(seat, candidate, alone=suspect is None)
 
+    def _pace(self, task: str) -> float:
+        """How long a candidate takes; of a task that is new, as long as a worker is given candidates for."""
+        return self._paces.get(task, self._share_seconds)
+
     def _note_pace(self, task: str, outcome: Outcome) -> None:
         """Learn how long a candidate takes."""
         if outcome.ok:
             spent = sum((outcome.build_seconds, *outcome.spent.values()))
-            self._paces[task] = 0.5 * (self._paces.get(task, SHARE_SECONDS) + spent)
+            self._paces[task] = 0.5 * (self._pace(task) + spent)
 
     def _choose(self, seat: Seat, on_outcome: OnOutcome) -> None:
         """Let a worker go on with the candidates whose code nobody has tried or is trying."""

@@ -11,11 +11,11 @@ import pytest
 
 from loopwright import ops
 from loopwright.autotune.features.program import imbalance
-from loopwright.autotune.measure import timing
+from loopwright.autotune.measure import pool, timing
 from loopwright.autotune.measure.bench import Bench
 from loopwright.autotune.measure.channel import MARK, decode, encode
 from loopwright.autotune.measure.seat import Candidate
-from loopwright.autotune.measure.task import Outcome, Repeats
+from loopwright.autotune.measure.task import Limits, Outcome, Repeats, Task
 from loopwright.autotune.measure.timing import Stopwatch
 from loopwright.autotune.measure.twins import Twins
 from loopwright.autotune.noise import Noise
@@ -82,6 +82,25 @@ def test_noise_is_told_when_it_begins() -> None:
 
 def test_no_record_claims_less_than_was_measured() -> None:
     assert drift(2.0, 2.5) == 1.0
+
+
+@pytest.mark.parametrize(("given", "seconds"), [(None, pool.SHARE_SECONDS), (6.0, 6.0)])
+def test_a_pool_learns_how_long_candidates_take_from_one_number(given: float | None, seconds: float) -> None:
+    taken: list[int] = []
+
+    class Worker:
+        def take(self, task: object, candidates: list[Candidate], cut: object) -> None:
+            taken.append(len(candidates))
+
+    workers = pool.Pool(None, Limits(), (), given)  # type: ignore[arg-type]
+    workers.seats = [Worker()]  # type: ignore[list-item]
+    task = Task("task", {}, {}, Path())
+    for spent in (seconds, 0.0, 0.0):  # the first candidate takes what was expected, others next to nothing
+        workers._queue.extend(Candidate(trial, "") for trial in range(8))
+        workers._give(workers.seats[0], task, pool.no_cut, None)
+        workers._note_pace(task.key, Outcome(0, build_seconds=spent))
+    workers._give(workers.seats[0], task, pool.no_cut, None)
+    assert taken == [1, 1, 2, 4]
 
 
 def test_imbalance() -> None:
