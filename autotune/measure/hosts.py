@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import platform
-from functools import cache
 from typing import TYPE_CHECKING
 
 from loopwright.sched.runtime.device.target import DeviceTarget
+from loopwright.sched.runtime.hardware import processor_name
 
 if TYPE_CHECKING:
     from loopwright.sched.runtime.target import Target
@@ -38,17 +37,4 @@ def measured_on(target: Target) -> str:
         from loopwright.sched.runtime.device.opencl import device_text
 
         return device_text(target)
-    return device_name()
-
-
-@cache
-def device_name() -> str:
-    """The processor's name, as the system gives it."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            for line in file:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
+    return processor_name()

@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from loopwright.autotune.measure.hosts import device_name
 from loopwright.autotune.record import timestamp
 from loopwright.autotune.roofline import Roofs
+from loopwright.sched.runtime.hardware import processor_name
 from loopwright.sched.runtime.target import Target
 
 
@@ -32,7 +32,7 @@ def peaks(target: Target, again: bool = False) -> Roofs:
         BuildError: the compiler refuses what the target says.
     """
     kept = _read()
-    key = f"{device_name()} {json.dumps({**target.to_json(), 'caches': target.caches}, sort_keys=True)}"
+    key = f"{processor_name()} {json.dumps({**target.to_json(), 'caches': target.caches}, sort_keys=True)}"
     if not again:
         with suppress(KeyError, TypeError):
             return Roofs(**kept[key])

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from loopwright.autotune.log import timestamp
-from loopwright.autotune.measure.hosts import device_name
 from loopwright.autotune.space import Point, Sketch
 from loopwright.sched.errors import LogError, LoopwrightError
 from loopwright.sched.language.workload import Workload
+from loopwright.sched.runtime.hardware import processor_name
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.runtime.versions import versions
 from loopwright.sched.scheduling.schedule import Schedule
@@ -60,7 +60,7 @@ class Cache:
     @classmethod
     def of(cls, work: Workload, target: Target, sketches: Sequence[Sketch]) -> Cache:
         """An empty one, to be recorded on this machine."""
-        facts = {"device": device_name(), "versions": versions(), "time": timestamp()}
+        facts = {"device": processor_name(), "versions": versions(), "time": timestamp()}
         return cls(work, target, tuple(sketches), facts=facts)
 
     @classmethod

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from loopwright.bench.machine import cpu_model
-from loopwright.sched.runtime.hardware import core_count
+from loopwright.sched.runtime.hardware import core_count, processor_name
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def machine_id() -> str:
     """By what results are kept: the processor and how many of its cores are used."""
-    return f"{cpu_model()}, {core_count()} cores"
+    return f"{processor_name()}, {core_count()} cores"
 
 
 def boot(module: str) -> str:

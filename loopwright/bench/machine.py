@@ -5,21 +5,10 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-import re
-from pathlib import Path
 from typing import Any
 
 import loopwright
-from loopwright.sched.runtime.hardware import core_count
-
-
-def cpu_model() -> str:
-    """The processor's name, as the system gives it."""
-    try:
-        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    except OSError:
-        found = None
-    return " ".join(found.group(1).split()) if found else platform.processor() or platform.machine()
+from loopwright.sched.runtime.hardware import core_count, processor_name
 
 
 def numpy_text() -> str:
@@ -36,7 +25,7 @@ def facts(threads: int, target: Any = None) -> dict[str, str]:
     named = f", {target.mcpu}" if target is not None else ""
     times = {"times": "of kernels, by the device's events, without copies"} if on_device(target) else {}
     return {
-        "machine": f"{cpu_model()}{named}, {core_count()} cores",
+        "machine": f"{processor_name()}{named}, {core_count()} cores",
         "threads": f"{threads}, for every contender",
         **times,
         "versions": (

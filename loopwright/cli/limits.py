@@ -85,9 +85,9 @@ class Limits:
 
     def _measured(self, record: Record) -> Roofs | str:
         """The limits of this machine, if it is the one."""
-        from loopwright.autotune.measure.hosts import device_name
         from loopwright.autotune.measure.kept_peaks import peaks
         from loopwright.sched.errors import TargetError
+        from loopwright.sched.runtime.hardware import processor_name
         from loopwright.sched.runtime.target import Target, host_facts
 
         if self.measure is False or (self.gflops and self.gbs):
@@ -99,9 +99,9 @@ class Limits:
             return f"the log's target is not one that this version knows ({record.target['kind']})"
         if target.kind != here.kind:
             return f"{target.kind} devices are not measured; --peak-gflops and --bandwidth-gbs give them"
-        if record.device != device_name() or target.missing_on(here) or target.cores > here.cores:
+        if record.device != processor_name() or target.missing_on(here) or target.cores > here.cores:
             named = record.device or "a machine it does not name"
-            reason = f"the log is of {named}, and this is {device_name()}"
+            reason = f"the log is of {named}, and this is {processor_name()}"
             if self.measure:
                 raise click.UsageError(f"--measure: {reason}")
             return f"{reason}; --peak-gflops and --bandwidth-gbs give them"

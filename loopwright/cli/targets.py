@@ -71,24 +71,19 @@ def detect(kind: str, out: Path | None) -> None:
     from loopwright.sched.errors import TargetError
     from loopwright.sched.runtime import targetfile
     from loopwright.sched.runtime.device.opencl import NO_DEVICE, described
+    from loopwright.sched.runtime.hardware import processor_name
     from loopwright.sched.runtime.target import Target
 
     target = described() if kind == "opencl" else Target.parse("cpu")
     if target is None:
         raise TargetError(NO_DEVICE)
-    text = targetfile.written(target, _processor() if kind == "cpu" else target.mcpu)
+    text = targetfile.written(target, processor_name() if kind == "cpu" else target.mcpu)
     if out is None:
         click.echo(text)
         return
     require_writable(out)
     write_text(out, text + "\n")
     click.echo(f"wrote {out}: {target}")
-
-
-def _processor() -> str:
-    from loopwright.autotune.measure.hosts import device_name
-
-    return device_name()
 
 
 def _rows(rows: list[list[str]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 from functools import cache
 from pathlib import Path
@@ -85,6 +86,17 @@ def features_in(cpuinfo: str) -> frozenset[str]:
         return RISCV_FEATURES & {*letters, *longer}
     names = {_LLVM_NAMES.get(word, word.replace("bmi1", "bmi")) for word in words}
     return (X86_FEATURES | ARM_FEATURES) & names
+
+
+@cache
+def processor_name() -> str:
+    """The processor's name, as the system gives it."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(errors="replace")
+    except OSError:
+        text = ""
+    line = re.search(r"^model name.*?:(.*)$", text, re.MULTILINE)
+    return line.group(1).strip() if line else platform.processor() or platform.machine()
 
 
 def core_count() -> int:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from loopwright.autotune.measure import kept_peaks
-from loopwright.autotune.measure.hosts import device_name
 from loopwright.autotune.report.contents import contents
 from loopwright.autotune.report.png import save_all
 from loopwright.autotune.roofline import Roofs
 from loopwright.cli import main
+from loopwright.sched.runtime.hardware import processor_name
 from loopwright.sched.runtime.target import Target
 from tests.cli.reports import WORK, one_workload, record, two_workloads
 
@@ -114,7 +114,7 @@ def test_limits_of_this_machine(
     monkeypatch.setattr(kept_peaks, "peaks", peaks)
     log, out = tmp_path / "log.jsonl", tmp_path / "x.html"
     one = {"kind": "cpu", "mcpu": "some", "cores": 1, "features": []}
-    log.write_bytes(record(0, target=one, device=device_name()).to_line())
+    log.write_bytes(record(0, target=one, device=processor_name()).to_line())
     said = {"": "measured here", "--measure": "measured here", "--no-measure": "they were not to be measured"}
     for option, words in said.items():
         assert main(["report", str(log), "-o", str(out), *option.split()]) == 0
@@ -122,7 +122,7 @@ def test_limits_of_this_machine(
     assert asked == [(Target.from_json(one), False), (Target.from_json(one), True)]
     assert main(["report", str(log), "-o", str(out), "--peak-gflops", "70"]) == 0
     assert "--peak-gflops as given; the rest measured here" in out.read_text()
-    log.write_bytes(record(0, target={**one, "cores": 4096}, device=device_name()).to_line())
+    log.write_bytes(record(0, target={**one, "cores": 4096}, device=processor_name()).to_line())
     assert main(["report", str(log), "-o", str(out), "--measure"]) == 2
     assert "--measure: the log is of" in capsys.readouterr().err
 
