@@ -3,8 +3,9 @@
 Each row of :mod:`.table` is tuned, then timed beside NumPy, PyTorch, JAX, ONNX Runtime, OpenCV, Halide and MetaSchedule. Everyone
 gets the same arrays and as many threads, and has a process of its own; processes take turns, one computes at a time. Results are
 kept in ``bench/results.json`` after each row, so the same command goes on after an interruption. ``--again PATTERN`` measures
-rows again, but for libraries that were far behind in the same version. ``--markdown docs/benchmarks.md`` and ``--plot
-docs/benchmarks.png`` write the page of the documentation, with ``--report`` without measuring.
+rows again, but for libraries that were far behind in the same version; rows that were measured before :mod:`.peers` changed are
+measured again in any case. ``--markdown docs/benchmarks.md`` and ``--plot docs/benchmarks.png`` write the page of the
+documentation, with ``--report`` without measuring.
 
 A library that is not installed is left out, and said to be. To have all of them, either in this environment or in another, whose
 Python is then named by ``--peers-python PATH`` (it does not need Loopwright)::

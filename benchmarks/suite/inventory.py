@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
 
+from benchmarks.suite import peers
 from benchmarks.suite.contest import NAMES
 
 # Library -> the packages that it takes; of a tuple one will do.
@@ -50,6 +53,12 @@ def versions(python: str) -> dict[str, str]:
     if installed["numpy"] is None:
         raise NoPython(f"--peers-python {python} has no NumPy: {python} -m pip install numpy")
     return whole(installed)
+
+
+def ways() -> str:
+    """A digest of how the libraries compute the rows: what was measured of them otherwise is not what would be measured now."""
+    files = sorted(Path(peers.__file__).parent.glob("*.py"))
+    return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
 
 
 def whole(installed: Mapping[str, str | None]) -> dict[str, str]:

@@ -20,9 +20,9 @@ HEAD = """\
 Each row is tuned for {minutes:g} minutes, then timed beside NumPy, PyTorch, JAX, ONNX Runtime, OpenCV, Halide and MetaSchedule:
 the same arrays and threads, each in a process of its own, which take turns for {runs} runs of {burst:g} s. A run counts by the
 median of its calls. A ratio is how many times as fast Loopwright is, with its 95% interval over the runs; a bar is met if the
-interval reaches it. Weights are packed beforehand by whoever can, and each library's fastest way of computing the row is the one
-that is timed. *Of limit* is the part of what the machine can do at most, measured in the same runs: its arithmetic, or the
-bandwidth of where the row's data lie.
+interval reaches it; where none does, a note says what the profile shows and what was tried. Weights are packed beforehand by
+whoever can, and each library's fastest way of computing the row is the one that is timed. *Of limit* is the part of what the
+machine can do at most, measured in the same runs: its arithmetic, or the bandwidth of where the row's data lie.
 """
 
 HOW = """
@@ -64,17 +64,30 @@ def _machine(name: str, part: Json) -> str:
 
 
 def _table(found: Sequence[tuple[Row, Json]]) -> str:
-    headers = ["row", "us", "of limit", "limit", "best library", "us", "ratio", "bar", "met", "other bars"]
+    headers = [
+        "row",
+        "us",
+        "of limit",
+        "limit",
+        "best library",
+        "us",
+        "ratio",
+        "bar",
+        "met",
+        "other bars",
+        "note",
+    ]
     return markdown_table(headers, [_line(row, entry) for row, entry in found], ["row", "best library"])
 
 
 def _line(row: Row, entry: Json) -> list[str]:
     found = cells(row, entry)
-    return [cell if cell != "no" else "**no**" for cell in found]
+    missed = any(over is not None and _verdict(over, bar.least) == "no" for bar, over in judged(row, entry))
+    return [*(cell if cell != "no" else "**no**" for cell in found), row.note if missed else ""]
 
 
 def cells(row: Row, entry: Json) -> list[str]:
-    """A measured row as texts: as the columns of the table are."""
+    """A measured row as texts: as the columns of the table are, up to the note."""
     share, best, over = share_of_limit(entry), best_library(entry), ratio(entry, BEST)
     found = [row.name, micros(entry["contenders"][OURS]["median"])]
     found += ["" if share is None else f"{share:.0%}", entry["bound"] or ""]

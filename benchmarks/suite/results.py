@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.suite.contest import LIBRARIES, OURS, Contest, Settings
 from benchmarks.suite.intervals import Interval, ratio_interval
-from benchmarks.suite.table import BEST, Bar, Row
+from benchmarks.suite.table import BEST, ROWS, Bar, Row
 
 # A library that was so many times as slow as the fastest is not measured again in the same version.
 FAR = 1.5
@@ -74,13 +74,17 @@ class Results:
         temporary.replace(self.path)
 
     def text(self) -> str:
-        """All of it as JSON."""
+        """All of it as JSON, with what is said of the rows today."""
+        for part in self.data["machines"].values():
+            for row in (row for row in ROWS if row.name in part["rows"]):
+                part["rows"][row.name]["note"] = row.note
         return json.dumps(self.data, indent=1) + "\n"
 
-    def far(self, row: Row, versions: dict[str, str]) -> dict[str, Json]:
-        """The libraries that were far behind on this row, in the versions that are here now, with what is known of them."""
+    def far(self, row: Row, versions: dict[str, str], peers: str) -> dict[str, Json]:
+        """The libraries that were far behind on this row, in the versions and by the ways that are here now, with what is known
+        of them."""
         known = self.here()["rows"].get(row.name, {}).get("measured")
-        if known is None:
+        if known is None or known.get("peers") != peers:
             return {}
         times = {name: entry["median"] for name, entry in known["contenders"].items() if name in LIBRARIES}
         limit = FAR * min(times.values(), default=0.0)
@@ -91,7 +95,9 @@ class Results:
         }
 
 
-def measured(contest: Contest, kept: dict[str, Json], versions: dict[str, str], date: str) -> Json:
+def measured(
+    contest: Contest, kept: dict[str, Json], versions: dict[str, str], peers: str, date: str
+) -> Json:
     """A contest as it is written down, with what was kept of libraries that took no part."""
     contenders: Json = {}
     for name, runs in contest.runs.items():
@@ -105,6 +111,7 @@ def measured(contest: Contest, kept: dict[str, Json], versions: dict[str, str], 
         }
     return {
         "date": date,
+        "peers": peers,
         "busy": contest.busy,
         "contenders": contenders | {name: {**entry, "kept": True} for name, entry in kept.items()},
         "outside": {name: facts for name, facts in contest.facts.items() if name not in contest.runs},

@@ -11,6 +11,7 @@ from pathlib import Path
 import loopwright as lw
 from benchmarks.suite import page
 from benchmarks.suite.contest import LIBRARIES, Settings, measure
+from benchmarks.suite.inventory import ways
 from benchmarks.suite.results import Json, Results, measured
 from benchmarks.suite.table import TUNER, Row
 from loopwright.sched.runtime.target import Target
@@ -58,22 +59,24 @@ class Suite:
     ) -> None:
         self.results, self.target, self.log, self.python = results, target, log, python
         self.versions, self.settings, self.say = dict(versions), settings, say
+        self.ways = ways()
         self.without = {*without, *(name for name in LIBRARIES if name not in versions)}
 
     def row(self, row: Row, again: bool) -> Json:
-        """Measure a row, unless that was done and is not wanted again; returns what is known of it."""
+        """Measure a row, unless that was done in today's ways and is not wanted again; returns what is known of it."""
         known = self.results.here()["rows"].get(row.name, {})
         tuned = known.get("tuned", {})
         fresh = tuned.get("log") != str(self.log) or tuned.get("minutes") != self.settings.minutes
         self.results.step(row, "tuned", fresh, lambda: self._tune(row))
-        return self.results.step(row, "measured", again or fresh, lambda: self._measure(row))
+        again |= fresh or known.get("measured", {}).get("peers") != self.ways
+        return self.results.step(row, "measured", again, lambda: self._measure(row))
 
     def _tune(self, row: Row) -> Json:
         self.say(f"{row.name}: tuning for {self.settings.minutes:g} minutes")
         return tune(row, self.target, self.log, self.settings.minutes)
 
     def _measure(self, row: Row) -> Json:
-        kept = self.results.far(row, self.versions)
+        kept = self.results.far(row, self.versions, self.ways)
         with tempfile.TemporaryDirectory() as folder:
             contest = measure(
                 row,
@@ -86,7 +89,7 @@ class Suite:
                 sorted({*self.without, *kept}),
                 self.say,
             )
-        return measured(contest, kept, self.versions, date.today().isoformat())
+        return measured(contest, kept, self.versions, self.ways, date.today().isoformat())
 
 
 def line(row: Row, entry: Json) -> str:

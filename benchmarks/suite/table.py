@@ -42,6 +42,7 @@ class Row:
         least: the bar over the best library.
         change: what is made of each random array.
         scheduled: Halide's auto-schedulers have a bar of their own.
+        note: where a bar is not met, what the profile shows and what was tried.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Row:
     least: float
     change: Callable[[Array], Array] = lambda array: array
     scheduled: bool = False
+    note: str = ""
 
     @property
     def bars(self) -> tuple[Bar, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from benchmarks.suite.checks import wrong
 from benchmarks.suite.cli import suite
 from benchmarks.suite.contest import Contest, Settings
 from benchmarks.suite.intervals import STUDENT, ratio_interval
+from benchmarks.suite.inventory import ways
 from benchmarks.suite.page import page
 from benchmarks.suite.peers import formulas
 from benchmarks.suite.plot import save
@@ -174,7 +176,7 @@ def contest(**runs: list[float]) -> Contest:
 
 
 def entry(**runs: list[float]) -> dict[str, Any]:
-    return measured(contest(**runs), {}, {"torch": "2.4", "numpy": "2.0"}, "2026-01-02")
+    return measured(contest(**runs), {}, {"torch": "2.4", "numpy": "2.0"}, "ways", "2026-01-02")
 
 
 def test_bars_are_judged_by_intervals() -> None:
@@ -217,10 +219,12 @@ def test_libraries_that_were_far_behind_keep_their_times(tmp_path: Path) -> None
     results = Results(tmp_path / "results.json", MACHINE, Settings())
     found = entry(ours=[80.0, 80.0], torch=[100.0, 98.0], numpy=[300.0, 300.0])
     results.step(SOFTMAX, "measured", False, lambda: found)
-    kept = results.far(SOFTMAX, {"torch": "2.4", "numpy": "2.0"})
+    kept = results.far(SOFTMAX, {"torch": "2.4", "numpy": "2.0"}, "ways")
     assert list(kept) == ["numpy"]
-    assert not results.far(SOFTMAX, {"torch": "2.4", "numpy": "2.1"})
-    anew = measured(contest(ours=[60.0, 60.0], torch=[100.0, 98.0]), kept, {"torch": "2.4"}, "2026-02-03")
+    assert not results.far(SOFTMAX, {"torch": "2.4", "numpy": "2.1"}, "ways")
+    assert not results.far(SOFTMAX, {"torch": "2.4", "numpy": "2.0"}, "more ways")
+    again = contest(ours=[60.0, 60.0], torch=[100.0, 98.0])
+    anew = measured(again, kept, {"torch": "2.4"}, "ways", "2026-02-03")
     assert anew["contenders"]["numpy"] == {**kept["numpy"], "kept": True}
     assert best_library(anew) == "torch"
     assert ratio(anew, "numpy") is None
@@ -252,6 +256,9 @@ def test_what_is_tuned_anew_is_measured_anew(tmp_path: Path, monkeypatch: pytest
     assert run("one.jsonl") == []
     assert run("one.jsonl", again=True) == ["measured"]
     assert run("two.jsonl") == ["tuned two.jsonl", "measured"]
+    monkeypatch.setattr("benchmarks.suite.run.ways", lambda: "one way more")
+    assert run("two.jsonl") == ["measured"]
+    assert run("two.jsonl") == []
 
 
 def test_the_page_says_what_was_measured(tmp_path: Path) -> None:
@@ -265,7 +272,7 @@ def test_the_page_says_what_was_measured(tmp_path: Path) -> None:
     text = page(results.data | {"picture": "picture.png"})
     assert (
         "| softmax 128x1000 | 80.0 | 50% | L2 bandwidth | PyTorch | 100.0 | 1.25 (1.19-1.31) | 1.2 | yes"
-        " | MetaSchedule 1: not measured |"
+        " | MetaSchedule 1: not measured |  |"
     ) in text
     said = "Rows measured: 1 of 43. Bars met: 1, of these by their interval alone: 0; not met: 0; not measured: 1."
     assert said in text
@@ -275,6 +282,27 @@ def test_the_page_says_what_was_measured(tmp_path: Path) -> None:
     assert "- softmax 128x1000, Halide, by hand: it crashed" in text
     assert "- softmax 128x1000: other programs took 20% of the machine" in text
     assert "![" in text and "(picture.png)" in text
+
+
+def test_a_note_stands_where_a_bar_is_not_met(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    noted = replace(SOFTMAX, note="exp takes 60% of the cycles")
+    for module in ("page", "results"):
+        monkeypatch.setattr(f"benchmarks.suite.{module}.ROWS", (noted,))
+    results = Results(tmp_path / "results.json", MACHINE, Settings())
+    for ours, shown in ((99.0, True), (80.0, False)):
+        results.step(noted, "measured", True, lambda ours=ours: entry(ours=[ours] * 3, torch=[100.0] * 3))
+        assert ("| 1.2 | **no** | MetaSchedule 1: not measured | exp takes" in page(results.data)) is shown
+    kept = json.loads(results.path.read_text())["machines"][MACHINE]["rows"][SOFTMAX.name]
+    assert kept["note"] == noted.note
+
+
+def test_the_ways_of_the_peers_have_a_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.suite.inventory.peers.__file__", str(tmp_path / "__init__.py"))
+    (tmp_path / "torch.py").write_text("ROWS = {}")
+    first = ways()
+    assert ways() == first
+    (tmp_path / "torch.py").write_text("ROWS = {'softmax': softmax}")
+    assert ways() != first
 
 
 @pytest.mark.parametrize(
