@@ -8,38 +8,38 @@ threads, and only one computes at a time.
 from __future__ import annotations
 
 import argparse
-import json
+import os
+import sys
 import time
 from contextlib import ExitStack
 from fnmatch import fnmatch
 from statistics import median
 
-from benchmarks.torch_layers import Peer
+from benchmarks.suite.machine import boot
 from loopwright import ops
 from loopwright.bench.compare import spread
 from loopwright.bench.machine import facts
-from loopwright.bench.peer import Peer as Kernels
-from loopwright.bench.peer import environment
+from loopwright.bench.peer import Peer
 from loopwright.ops.sets import Entry
 from loopwright.sched.runtime.target import Target
 
+PYTHON = os.environ.get("LOOPWRIGHT_PEERS", sys.executable)
 ROUNDS, BURST, REST = 9, 0.05, 0.2
 LEAST = 0.9
 
 
 def measure(entry: Entry, target: Target, log: str) -> tuple[bool, dict[str, list[float]]]:
     """Whether the layer is in the log, and each contender's median of each round in seconds."""
-    row = json.dumps({"operator": entry.operator, "args": entry.args})
     times: dict[str, list[float]] = {}
     with ExitStack() as stack:
-        kernels = stack.enter_context(Kernels(target.cores))
+        kernels = stack.enter_context(Peer(target.cores))
         built = kernels.ask("kernels", workload=entry.workload.to_json(), target=target.to_json(), log=log)
         name = "tuned" if built["tuned"] else "default"
         bursts = {"ours": lambda seconds: kernels.ask("burst", name=name, seconds=seconds)["times"]}
-        for library in ("torch", "torch-first"):
-            peer = stack.enter_context(Peer(library, row, environment(target.cores)))
-            if peer.ready:
-                bursts[library] = peer.burst
+        peer = stack.enter_context(Peer(target.cores, boot("benchmarks.torch_layers"), PYTHON))
+        made = peer.ask("layer", operator=entry.operator, args=entry.args, threads=target.cores)
+        for way in made.get("ways", ()):
+            bursts[way] = lambda seconds, way=way: peer.ask("burst", name=way, seconds=seconds)["times"]
         for _ in range(ROUNDS):
             for contender, burst in bursts.items():
                 time.sleep(REST)
@@ -67,7 +67,7 @@ def main() -> None:
         low, ratio, high = spread([a / b for a, b in zip(peers[best], times["ours"], strict=True)])
         ratios.append(ratio)
         print(
-            f"{entry.name:24}{'' if tuned else 'untuned ':8}{median(times['ours']) * 1e6:10.1f} us  {best:11}"
+            f"{entry.name:24}{'' if tuned else 'untuned ':8}{median(times['ours']) * 1e6:10.1f} us  {best:15}"
             f"{median(peers[best]) * 1e6:10.1f} us {ratio:6.2f} ({low:.2f}-{high:.2f})",
             flush=True,
         )

@@ -1,21 +1,17 @@
-"""PyTorch computing the layers of networks, each in a process of its own.
+"""PyTorch computing the layers of networks, in a process of its own.
 
-Small operations of two libraries in one process disturb each other's threads, so who measures starts a process for each layer
-(``Peer``), and lets one compute at a time. The process needs PyTorch, not Loopwright: the environment variable
-``LOOPWRIGHT_PEERS`` names another Python that has it.
+Small operations of two libraries in one process disturb each other's threads. The process needs NumPy and PyTorch, not
+Loopwright: the environment variable ``LOOPWRIGHT_PEERS`` names another Python that has them.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
-from types import TracebackType
 from typing import Any
+
+from benchmarks.suite.peers.given import Way
+from benchmarks.suite.peers.serve import Server
+from benchmarks.suite.peers.serve import main as serve
 
 Call = Callable[[], Any]
 
@@ -24,7 +20,6 @@ def torch_layer(operator: str, args: dict[str, Any], last: bool) -> Call:
     """A layer of a network on PyTorch, with the options of :mod:`loopwright.ops`; ``last``: channels innermost in memory."""
     import torch
 
-    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     functional = torch.nn.functional
     after = {
         "relu": torch.relu_,
@@ -57,62 +52,21 @@ def torch_layer(operator: str, args: dict[str, Any], last: bool) -> Call:
     return conv
 
 
-def serve(library: str, row: str) -> None:
-    """For each line read, a number of seconds: call for so long, and print the seconds of each call.
+class Layers(Server):
+    """What the process can be asked, beside bursts."""
 
-    ``row`` is a layer in JSON, its operator and its arguments; ``library`` is ``torch`` (channels last in memory) or
-    ``torch-first``.
-    """
-    layer = json.loads(row)
-    call = torch_layer(layer["operator"], layer["args"], library == "torch")
-    call()
-    print(json.dumps("ready"), flush=True)
-    for line in sys.stdin:
-        times: list[float] = []
-        call()
-        end = time.perf_counter() + float(line)
-        while len(times) < 3 or time.perf_counter() < end:
-            before = time.perf_counter_ns()
-            call()
-            times.append((time.perf_counter_ns() - before) * 1e-9)
-        print(json.dumps(times), flush=True)
+    def layer(self, operator: str, args: dict[str, Any], threads: int) -> dict[str, Any]:
+        """Make a layer with its images channels last and channels first: ``ways`` by name, or why it is ``absent``."""
+        try:
+            import torch
+        except ImportError as error:
+            return {"absent": str(error)}
+        torch.set_num_threads(threads)
+        orders = {"channels last": True, "channels first": False}
+        self.ways = {name: Way(torch_layer(operator, args, last)) for name, last in orders.items()}
+        return {"ways": list(self.ways)}
 
 
-class Peer:
-    """A process for one layer; a context manager, which ends it. ``ready`` says whether it has PyTorch."""
-
-    def __init__(self, library: str, row: str, environment: dict[str, str]) -> None:
-        self._process = subprocess.Popen(
-            [os.environ.get("LOOPWRIGHT_PEERS", sys.executable), Path(__file__), library, row],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
-            text=True,
-        )
-        self.ready = bool(self._read())
-
-    def burst(self, seconds: float) -> list[float]:
-        """The seconds of each call, for so long."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{seconds}\n")
-        self._process.stdin.flush()
-        times: list[float] = json.loads(self._read())
-        return times
-
-    def _read(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline()
-
-    def __enter__(self) -> Peer:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._process.kill()
-        self._process.communicate()
-
-
-if __name__ == "__main__":
-    serve(*sys.argv[1:])
+def main() -> None:
+    """Measure, as :class:`loopwright.bench.peer.Peer` asks."""
+    serve(Layers())

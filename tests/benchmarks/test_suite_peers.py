@@ -101,6 +101,17 @@ def right_ways(peer: Peer, library: str, kind: str, work: Workload, folder: Path
     return len(facts["ways"])
 
 
+def test_pytorch_computes_layers_of_networks(installed: dict[str, str]) -> None:
+    entry = next(iter(ops.workload_set("resnet-50")))
+    with Peer(1, boot("benchmarks.torch_layers"), PYTHON) as peer:
+        made = peer.ask("layer", operator=entry.operator, args=entry.args, threads=1)
+        if "torch" not in installed:
+            assert "torch" in made["absent"]
+            return
+        assert made["ways"] == ["channels last", "channels first"]
+        assert all(min(peer.ask("burst", name=way, seconds=0.001)["times"]) > 0 for way in made["ways"])
+
+
 def test_numpy_is_timed(tmp_path: Path) -> None:
     row = Row("small", "softmax", lambda: SMALL["softmax"][0], 1.0)
     write_data(row, tmp_path)

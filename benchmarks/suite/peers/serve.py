@@ -93,11 +93,11 @@ class Server:
         return {"times": [t * 1e-9 for t in times]}
 
 
-def main() -> None:
+def main(server: Server | None = None) -> None:
     """Answer until the requests end. What a library prints goes to stderr, so that stdout holds answers alone."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    server = Server()
+    server = server or Server()
     for line in sys.stdin:
         request = json.loads(line)
         signal.alarm(LONGEST)
