@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from loopwright.autotune.sketch.simple import knob_of, nearest
-from loopwright.autotune.space import Rule, Sketch
-from loopwright.sched import dtypes
+from loopwright.autotune.sketch.device_tiles import IN_STEP, MOST_BYTES, MOST_CODE, tiles_sketches
+from loopwright.autotune.sketch.simple import knob_of, planned_sketch
+from loopwright.autotune.space import Sketch
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.extents import known
 from loopwright.sched.language.workload import Workload
@@ -22,23 +22,17 @@ from loopwright.sched.recipes.device import (
     points_plan,
     runs_on,
     threads_for,
-    tiles_plan,
     worth_parts,
 )
 from loopwright.sched.recipes.graph import dominant, inline_all
-from loopwright.sched.recipes.grid import PointsPlan, TilesPlan, across, points, rows_of_blocks, tiles
+from loopwright.sched.recipes.grid import PointsPlan, across, points, rows_of_blocks
 from loopwright.sched.recipes.groups import Group, groups
-from loopwright.sched.recipes.roles import Operand, Roles, roles_of
+from loopwright.sched.recipes.roles import Roles, roles_of
 from loopwright.sched.runtime.device.target import DeviceTarget
-from loopwright.sched.scheduling.knobs import Knob
 from loopwright.sched.scheduling.schedule import Schedule
 
 Array = np.ndarray[Any, Any]
 POWERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-# Of a GPU, threads that run in step: a block of fewer leaves some idle.
-IN_STEP = 32
-# What a thread computes at once: bytes that stay in registers, and copies that may be written out.
-MOST_BYTES, MOST_CODE = 256, 128
 
 
 def device_sketches(work: Workload, target: DeviceTarget, on_cpu: Sequence[Sketch]) -> Iterator[Sketch]:
@@ -93,7 +87,7 @@ def _runs(sketch: Sketch, target: DeviceTarget) -> bool:
 def _of_stage(base: Schedule, name: str, target: DeviceTarget) -> Iterator[Sketch]:
     roles = roles_of(base.nests, name)
     if roles.gemm_like and target.processor is None:
-        yield from _tiles(base, roles, target)
+        yield from tiles_sketches(base, roles, target)
     if worth_parts(roles) and target.processor is None:
         yield from _across(base, roles, target)
     yield from _points(base, roles, target)
@@ -133,72 +127,7 @@ def _points(base: Schedule, roles: Roles, target: DeviceTarget) -> Iterator[Sket
 
     numbers: dict[str, Any] = dict(knobs)
     schedule = points(base, roles, PointsPlan(**numbers))
-    yield from _sketch("grid", schedule, knobs, points_plan(roles, target), (small,))
-
-
-def _tiles(base: Schedule, roles: Roles, target: DeviceTarget) -> Iterator[Sketch]:
-    """Threads of a block, the tile of each, and the steps that are copied together; with copies in shared memory or without."""
-    assert roles.rows is not None and roles.vector is not None
-    rows, columns = known(roles.rows.extent), known(roles.vector.extent)
-    steps = known(roles.steps[-1].extent)
-    knobs = {
-        "across": knob_of(roles, "across", [n for n in (4, 8, 16, 32) if n < 2 * columns] or [1]),
-        "down": knob_of(roles, "down", [n for n in (1, 2, 4, 8, 16, 32) if n < 2 * rows]),
-        "columns": knob_of(roles, "columns", [n for n in (1, 2, 4, 8) if n <= columns]),
-        "rows": knob_of(roles, "rows", [n for n in (1, 2, 4, 8) if n <= rows]),
-        "depth": knob_of(roles, "depth", [n for n in (4, 8, 16, 32) if n <= steps] or [steps]),
-    }
-    numbers: dict[str, Any] = dict(knobs)
-    for shared in (True, False):
-        try:
-            schedule = tiles(base, roles, TilesPlan(**numbers, shared=shared))
-        except ScheduleError:
-            continue
-        copied = _copied(base, roles) if shared else []
-        rules = (_fits_block(roles, knobs, target, copied),)
-        name = f"tiles, {'shared' if shared else 'read by each'}"
-        yield from _sketch(name, schedule, knobs, tiles_plan(roles, target), rules)
-
-
-def _copied(base: Schedule, roles: Roles) -> list[tuple[Operand, int]]:
-    """What a block copies, each tensor once, with the bytes of an element."""
-    found = {operand.name: operand for operand in roles.operands}
-    tensors = {name: base.nests.tensor(name) for name in found}
-    return [
-        (found[name], dtypes.itemsize(tensor.dtype)) for name, tensor in tensors.items() if tensor is not None
-    ]
-
-
-def _fits_block(
-    roles: Roles, knobs: Mapping[str, Knob], target: DeviceTarget, copied: Sequence[tuple[Operand, int]]
-) -> Rule:
-    """No more threads, blocks and shared memory than there are, and accumulators that stay in registers."""
-    assert roles.rows is not None and roles.vector is not None
-    row, column, step = roles.rows, roles.vector, roles.steps[-1]
-
-    def rule(values: Mapping[str, Array]) -> Array:
-        at = {part: values[knob.name] for part, knob in knobs.items()}
-        threads, tile = at["across"] * at["down"], at["columns"] * at["rows"]
-        good = (threads <= target.threads) & (threads >= IN_STEP)
-        good &= (at["across"] <= target.block[0]) & (at["down"] <= target.block[1])
-        good &= (tile * roles.itemsize <= MOST_BYTES) & (tile * at["depth"] <= 8 * MOST_CODE)
-        good &= -(-known(row.extent) // (at["down"] * at["rows"])) <= target.grid[1]
-        lengths = {row: at["down"] * at["rows"], column: at["across"] * at["columns"], step: at["depth"]}
-        held = sum(_elements(operand, lengths) * size for operand, size in copied)
-        return np.asarray(good & (held <= target.shared))
-
-    return rule
-
-
-def _elements(operand: Operand, lengths: Mapping[Any, Array]) -> Array:
-    """How much of an operand a block reads in its steps."""
-    total: Array = np.asarray(1)
-    for dim, size in zip(operand.dims, operand.shape, strict=True):
-        span: Array = np.asarray(1)
-        for axis, step in dim.items():
-            span = span + (np.minimum(lengths.get(axis, 1), known(axis.extent)) - 1) * abs(step or 1)
-        total = total * np.minimum(span, size)
-    return total
+    yield planned_sketch("grid", schedule, knobs, vars(points_plan(roles, target)), (small,))
 
 
 def _across(base: Schedule, roles: Roles, target: DeviceTarget) -> Iterator[Sketch]:
@@ -208,7 +137,7 @@ def _across(base: Schedule, roles: Roles, target: DeviceTarget) -> Iterator[Sket
         schedule = across(base, roles, knobs["threads"])
     except ScheduleError:
         return
-    yield from _sketch("across threads", schedule, knobs, {"threads": parts_for(roles, target)}, ())
+    yield planned_sketch("across threads", schedule, knobs, {"threads": parts_for(roles, target)})
 
 
 def _of_rows(base: Schedule, group: Group, target: DeviceTarget) -> Iterator[Sketch]:
@@ -224,15 +153,4 @@ def _of_rows(base: Schedule, group: Group, target: DeviceTarget) -> Iterator[Ske
         except ScheduleError:
             continue
         name = f"rows of blocks, {'computed again' if again else 'stored'}"
-        yield from _sketch(name, schedule, knobs, {"threads": threads_for(roles, target)}, ())
-
-
-def _sketch(
-    name: str, schedule: Schedule, knobs: Mapping[str, Knob], plan: Any, rules: tuple[Rule, ...]
-) -> Iterator[Sketch]:
-    """A sketch that begins with the default's numbers, as near as its knobs have them."""
-    wanted = plan if isinstance(plan, Mapping) else vars(plan)
-    seed = {
-        knob.name: nearest(knob, wanted[part]) for part, knob in knobs.items() if knob.name in schedule.knobs
-    }
-    yield Sketch(name, schedule, rules, (seed,))
+        yield planned_sketch(name, schedule, knobs, {"threads": threads_for(roles, target)})

@@ -98,3 +98,17 @@ def _elements(roles: Roles) -> int:
     for axis in roles.stage.axes:
         total *= known(axis.extent)
     return total
+
+
+def planned_sketch(
+    name: str,
+    schedule: Schedule,
+    knobs: Mapping[str, Knob],
+    plan: Mapping[str, Any],
+    rules: tuple[Rule, ...] = (),
+) -> Sketch:
+    """A sketch that begins with the numbers of the default's ``plan``, as near as its knobs have them."""
+    there = {part: knob for part, knob in knobs.items() if knob.name in schedule.knobs}
+    return Sketch(
+        name, schedule, rules, ({knob.name: nearest(knob, plan[part]) for part, knob in there.items()},)
+    )

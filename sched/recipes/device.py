@@ -11,10 +11,11 @@ from loopwright.sched.language.workload import Workload
 from loopwright.sched.lowering.device.builder import build
 from loopwright.sched.recipes.facts import native_lanes
 from loopwright.sched.recipes.graph import followers, inline_all
-from loopwright.sched.recipes.grid import PointsPlan, TilesPlan, across, points, rows_of_blocks, tiles
+from loopwright.sched.recipes.grid import PointsPlan, across, points, rows_of_blocks
 from loopwright.sched.recipes.groups import groups
 from loopwright.sched.recipes.names import Names
 from loopwright.sched.recipes.roles import Roles, roles_of
+from loopwright.sched.recipes.tiles import TilesPlan, tiles
 from loopwright.sched.runtime.device.limits import check_limits
 from loopwright.sched.runtime.device.target import DeviceTarget
 from loopwright.sched.scheduling.schedule import Schedule
@@ -90,13 +91,14 @@ def on_grid(schedule: Schedule, name: str, target: DeviceTarget) -> Schedule:
 
 
 def finished_inside(schedule: Schedule, follower: str, stage: str) -> tuple[Schedule, bool]:
-    """What follows a stage, computed by the threads that have its elements; and whether that is legal."""
+    """What follows a stage, computed by the threads that have its elements, each from its own; and whether that is legal."""
     threads = [loop.name for loop in schedule.nests.stages[stage].loops if loop.kind == "threadIdx.x"]
     sample = schedule.fill(schedule.witness) if schedule.knobs else schedule
     for loop in threads:
         try:
             sample.reverse_compute_at(follower, f"{stage}.{loop}")
-            return schedule.reverse_compute_at(follower, f"{stage}.{loop}"), True
+            inside = schedule.reverse_compute_at(follower, f"{stage}.{loop}")
+            return inside.set_scope(stage, "local"), True
         except ScheduleError:
             continue
     return schedule, False

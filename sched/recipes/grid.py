@@ -1,4 +1,4 @@
-"""Recipes for GPUs: a grid of threads over the elements of a stage, tiles of blocks with shared copies, a row for each block.
+"""Recipes for GPUs: a grid of threads over the elements of a stage, reductions across threads, a row for each block.
 
 The numbers of the plans may be knobs.
 """
@@ -69,66 +69,6 @@ def points(schedule: Schedule, roles: Roles, plan: PointsPlan) -> Schedule:
     for loop in unrolled:
         s = s.unroll(f"{stage}.{loop}")
     return s.vectorize(f"{stage}.{lane}")
-
-
-@dataclass(frozen=True)
-class TilesPlan:
-    """The choices of :func:`tiles`.
-
-    Attributes:
-        across, down: threads of a block along the columns and the rows.
-        columns, rows: of the tile that a thread computes.
-        depth: steps of the reduction for which a block copies what it reads.
-        shared: whether it copies that, or every thread reads it for itself.
-    """
-
-    across: Number = 16
-    down: Number = 8
-    columns: Number = 4
-    rows: Number = 4
-    depth: Number = 8
-    shared: bool = True
-
-
-def tiles(schedule: Schedule, roles: Roles, plan: TilesPlan) -> Schedule:
-    """A tile of a stage like a matrix product for each block, and of that a tile in registers for each thread::
-
-        block y, x: thread y, x: ko: copies of A and B in shared memory; ki: rows: columns
-
-    Raises:
-        ScheduleError: what it reads cannot be copied so.
-    """
-    assert roles.rows is not None and roles.vector is not None
-    stage, row, column = roles.stage.name, roles.rows.name, roles.vector.name
-    names = Names(schedule.nests.stages[stage])
-    s = schedule
-    loops: dict[str, tuple[str, str, str]] = {}
-    for axis, threads, own in ((row, plan.down, plan.rows), (column, plan.across, plan.columns)):
-        blocks, inside = names.pair(axis, "b", "i")
-        thread, mine = names.pair(axis, "t", "u")
-        s = s.split(f"{stage}.{axis}", (blocks, inside), threads * own)
-        s = s.split(f"{stage}.{inside}", (thread, mine), own)
-        loops[axis] = blocks, thread, mine
-    *steps, last = [axis.name for axis in roles.steps]
-    deep, few = names.pair(last, "o", "i")
-    s = s.split(f"{stage}.{last}", (deep, few), plan.depth)
-    ones = [axis.name for axis in roles.stage.all_axes if axis.extent == 1]
-    outer = [axis.name for axis in roles.outer]
-    order = [*zip(loops[row], loops[column], strict=True)]
-    grid, block, mine_ = ([*pair] for pair in order)
-    s = s.reorder(stage, " ".join([*ones, *outer, *grid, *block, *steps, deep, few, *mine_]))
-    if outer:
-        s, batch = fuse_all(s, stage, names, outer)
-        s = s.bind(f"{stage}.{batch}", "blockIdx.z")
-    for axis, kind in ((row, "y"), (column, "x")):
-        s = s.bind(f"{stage}.{loops[axis][0]}", f"blockIdx.{kind}")
-        s = s.bind(f"{stage}.{loops[axis][1]}", f"threadIdx.{kind}")
-    s = s.unroll(f"{stage}.{loops[row][2]}").vectorize(f"{stage}.{loops[column][2]}")
-    for operand in dict.fromkeys(o.name for o in roles.operands) if plan.shared else ():
-        s = s.cache_read(
-            operand, "shared", at=f"{stage}.{deep}", name=free_name(s.nests, f"{operand}_shared")
-        )
-    return s
 
 
 def across(schedule: Schedule, roles: Roles, threads: Number) -> Schedule:
