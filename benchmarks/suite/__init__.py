@@ -13,9 +13,9 @@ Python is then named by ``--peers-python PATH`` (it does not need Loopwright)::
     pip install -e ".[tune,peers]"
     pip install numpy torch jax onnxruntime onnx opencv-python-headless halide
 
-PyTorch's build for CPUs will do. MetaSchedule is part of TVM, and wants in this environment ``cloudpickle``, ``psutil``,
-``tornado`` and ``xgboost``. It tunes each row for as long as we do, once on a machine; its records are kept in
-``bench/metaschedule``.
+PyTorch's build for CPUs will do; its compiler wants a C++ compiler. MetaSchedule is part of TVM, and wants in this environment
+``cloudpickle``, ``psutil``, ``tornado`` and ``xgboost``. It tunes each row for as long as we do, once on a machine; its records
+are kept in ``bench/metaschedule``.
 
 Where it is decided what is fair:
 

@@ -21,8 +21,9 @@ Each row is tuned for {minutes:g} minutes, then timed beside NumPy, PyTorch, JAX
 the same arrays and threads, each in a process of its own, which take turns for {runs} runs of {burst:g} s. A run counts by the
 median of its calls. A ratio is how many times as fast Loopwright is, with its 95% interval over the runs; a bar is met if the
 interval reaches it; where none does, a note says what the profile shows and what was tried. Weights are packed beforehand by
-whoever can, and each library's fastest way of computing the row is the one that is timed. *Of limit* is the part of what the
-machine can do at most, measured in the same runs: its arithmetic, or the bandwidth of where the row's data lie.
+whoever can, and each library's fastest way of computing the row is the one that is timed: PyTorch's operations as they are, or
+what its compiler makes of them. *Of limit* is the part of what the machine can do at most, measured in the same runs: its
+arithmetic, or the bandwidth of where the row's data lie.
 """
 
 HOW = """

@@ -71,10 +71,19 @@ def test_every_kind_of_row_is_tried() -> None:
     assert set(PACKAGES) == set(LIBRARIES)
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_a_peer_computes_its_rows(library: str, installed: dict[str, str], tmp_path: Path) -> None:
+def need(library: str, installed: dict[str, str]) -> None:
     if library not in installed:
         pytest.skip(f"{library} is not installed; LOOPWRIGHT_PEERS names a Python that has it")
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_peer_computes_its_rows(
+    library: str, installed: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need(library, installed)
+    monkeypatch.setenv(
+        "TORCHDYNAMO_DISABLE", "1"
+    )  # compiling takes seconds each time; what is compiled is right already
     claimed = 0
     with Peer(1, boot("benchmarks.suite.peers.serve"), PYTHON) as peer:
         for kind, works in SMALL.items():
@@ -99,6 +108,24 @@ def right_ways(peer: Peer, library: str, kind: str, work: Workload, folder: Path
         fault = wrong(np.load(folder / "out.npy"), want, dtype_of(row), slack)
         assert fault is None, f"{kind}, {way}: {fault}"
     return len(facts["ways"])
+
+
+@pytest.mark.parametrize("kind", ["softmax", "gemm constant"])
+def test_pytorch_compiles_what_it_can(
+    kind: str, installed: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need("torch", installed)
+    work = SMALL[kind][0]
+    write_data(Row("small", kind, lambda: work, 1.0), tmp_path)
+    asked = {"peer": "torch", "kind": kind, "folder": str(tmp_path), "options": work.args, "threads": 1}
+    for compiler, missing in ((os.environ.get("CXX", "g++"), False), ("no-such-compiler", True)):
+        monkeypatch.setenv("CXX", compiler)
+        monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / compiler))
+        with Peer(1, boot("benchmarks.suite.peers.serve"), PYTHON) as peer:
+            facts = peer.ask("prepare", **asked)
+            assert ("compiled" in facts["ways"]) is not missing, facts
+            assert ("no-such-compiler" in facts["failed"].get("compiled", "")) is missing
+            assert {"softmax", "matmul"} & set(facts["ways"])
 
 
 def test_pytorch_computes_layers_of_networks(installed: dict[str, str]) -> None:

@@ -54,7 +54,7 @@ class Server:
                 way = make()
                 way.run()
             except Exception as error:  # a library may raise anything
-                failed[name] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+                failed[name] = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             else:
                 self.ways[name] = way
         return {"version": version, "ways": {n: way.slack for n, way in self.ways.items()}, "failed": failed}

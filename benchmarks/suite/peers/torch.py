@@ -1,22 +1,30 @@
-"""PyTorch on the CPU: oneDNN, OpenBLAS or MKL, and its own kernels, in inference mode, with weights packed where it can."""
+"""PyTorch on the CPU: oneDNN, OpenBLAS or MKL, and its own kernels, in inference mode, with weights packed where it can; and what
+its compiler makes of the same functions, which wants a C++ compiler."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 import torch
+from torch._inductor import config as inductor
 from torch.nn import functional
 
+from benchmarks.suite.peers.formulas import blur, harris, unsharp
 from benchmarks.suite.peers.given import Array, Given, Prepare, Way, Ways
 from benchmarks.suite.peers.layouts import Convolution, convolution
 
 Tensor = torch.Tensor
+Function = Callable[..., Tensor]
+
+# Of the compiler: weights are constants, and it tries its own kernels for products and convolutions too.
+COMPILER = {"freezing": True, "max_autotune": True}
 
 
 def start(threads: int) -> str:
     """The version."""
+    inductor.compile_threads = 1  # in this process: others would go on beside what is timed
     torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
     torch.inference_mode(True).__enter__()  # until the process ends
@@ -39,14 +47,49 @@ def way(call: Callable[[], Tensor]) -> Callable[[], Way]:
     return lambda: Way(call, array)
 
 
-def product(given: Given) -> Ways:
+class Program(torch.nn.Module):
+    """A function of which the last few arguments are constants, as the compiler knows them."""
+
+    def __init__(self, function: Function, constants: Sequence[Tensor]) -> None:
+        super().__init__()
+        self.function, self.names = function, [f"constant{nth}" for nth in range(len(constants))]
+        for name, tensor in zip(self.names, constants, strict=True):
+            self.register_buffer(name, tensor)
+
+    def forward(self, *arrays: Tensor) -> Tensor:
+        """Its result."""
+        return self.function(*arrays, *(getattr(self, name) for name in self.names))
+
+
+def compiled(
+    function: Function, *arrays: Tensor, constant: int = 0, shown: Callable[[Tensor], Array] = array
+) -> Ways:
+    """One more way: the function compiled, for arrays of which the last few are constants; whole, or it fails."""
+
+    def make() -> Way:
+        count = len(arrays) - constant
+        program = Program(function, arrays[count:])
+        run = torch.compile(program, dynamic=False, fullgraph=True, options=COMPILER)
+        return Way(lambda: run(*arrays[:count]), shown)
+
+    return {"compiled": make}
+
+
+def both(name: str, function: Function, *arrays: Tensor) -> Ways:
+    """A function as it is, and compiled."""
+    return {name: way(lambda: function(*arrays)), **compiled(function, *arrays)}
+
+
+def product(given: Given, constant: int = 0) -> Ways:
     """Matrix products; of bytes exact in int32, of bfloat16 rounded to bfloat16."""
     a, b = tensors(given)
     if given.dtype == "uint8":
         sums = torch.empty(a.shape[0], b.shape[1], dtype=torch.int32)
-        return {"_int_mm": way(lambda: torch._int_mm(a, b, out=sums))}
+        ways = {"_int_mm": way(lambda: torch._int_mm(a, b, out=sums))}
+        return ways | compiled(torch._int_mm, a, b, constant=constant)
     out = torch.empty(*a.shape[:-1], b.shape[-1], dtype=a.dtype)
-    return {"matmul": way(lambda: torch.matmul(a, b, out=out))}
+    ways = {"matmul": way(lambda: torch.matmul(a, b, out=out))}
+    return ways | compiled(torch.matmul, a, b, constant=constant)
 
 
 def constant_product(given: Given) -> Ways:
@@ -57,12 +100,12 @@ def constant_product(given: Given) -> Ways:
         sums = torch.empty(a.shape[0], b.shape[1], dtype=torch.int32)
         turned = across.t()
         return {
-            **product(given),
+            **product(given, constant=1),
             "_int_mm, B turned": way(lambda: torch._int_mm(a, turned, out=sums)),
             "oneDNN linear of integers, packed": lambda: packed_integers(a, b),
         }
     return {
-        **product(given),
+        **product(given, constant=1),
         "linear": way(lambda: functional.linear(a, across)),
         "oneDNN linear, packed": lambda: packed_linear(a, across),
     }
@@ -90,7 +133,7 @@ def batched(given: Given) -> Ways:
     """Products side by side."""
     a, b = tensors(given)
     out = torch.empty(*a.shape[:-1], b.shape[-1])
-    return {"bmm": way(lambda: torch.bmm(a, b, out=out))}
+    return {"bmm": way(lambda: torch.bmm(a, b, out=out)), **compiled(torch.bmm, a, b)}
 
 
 CONV = {1: functional.conv1d, 2: functional.conv2d, 3: functional.conv3d}
@@ -130,7 +173,9 @@ def conv(given: Given, depthwise: bool = False) -> Ways:
         lying = x.contiguous(memory_format=order)
         ways["channels last"] = lambda: plain(lying, order)
         ways["channels last, packed"] = lambda: packed(lying)
-    return ways
+    image = lying if how.last else first
+    call = partial(CONV[x.dim() - 2], bias=None, groups=how.groups, **sizes)
+    return ways | compiled(call, image, w, constant=1, shown=shown)
 
 
 def as_row(how: Convolution, y: Tensor) -> Array:
@@ -164,21 +209,27 @@ def transposed(given: Given) -> Ways:
     for name, order in orders.items():
         ways[name] = partial(plain, order)
         ways[f"{name}, packed"] = partial(packed, order)
-    return ways
+    call = partial(functional.conv_transpose2d, stride=how.stride, padding=how.padding)
+    image = x.contiguous(memory_format=torch.channels_last)
+    return ways | compiled(call, image, w, constant=1, shown=shown)
 
 
 def softmax(given: Given) -> Ways:
     """Of each row."""
     (x,) = tensors(given)
     out = torch.empty_like(x)
-    return {"softmax": way(lambda: torch.softmax(x, 1, out=out))}
+    ways = {"softmax": way(lambda: torch.softmax(x, 1, out=out))}
+    return ways | compiled(partial(torch.softmax, dim=1), x)
 
 
 def layer_norm(given: Given) -> Ways:
     """Of each row."""
     x, gamma, beta = tensors(given)
-    eps = given.options["eps"]
-    return {"layer_norm": way(lambda: functional.layer_norm(x, x.shape[1:], gamma, beta, eps))}
+
+    def call(x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
+        return functional.layer_norm(x, x.shape[1:], gamma, beta, given.options["eps"])
+
+    return both("layer_norm", call, x, gamma, beta)
 
 
 def rms_norm(given: Given) -> Ways:
@@ -186,12 +237,12 @@ def rms_norm(given: Given) -> Ways:
     x, gamma = tensors(given)
     eps = given.options["eps"]
 
-    def functions() -> Tensor:
+    def functions(x: Tensor, gamma: Tensor) -> Tensor:
         return x * torch.rsqrt((x * x).mean(1, keepdim=True) + eps) * gamma
 
     return {
         "rms_norm": way(lambda: functional.rms_norm(x, x.shape[1:], gamma, eps)),
-        "functions": way(functions),
+        **both("functions", functions, x, gamma),
     }
 
 
@@ -199,15 +250,15 @@ def sums(given: Given) -> Ways:
     """Along an axis."""
     (x,), axis = tensors(given), given.options["axis"]
     out = torch.empty(x.shape[1 - axis])
-    return {"sum": way(lambda: torch.sum(x, axis, out=out))}
+    return {"sum": way(lambda: torch.sum(x, axis, out=out)), **compiled(partial(torch.sum, dim=axis), x)}
 
 
 def argmax(given: Given) -> Ways:
     """Along an axis."""
     (x,), axis = tensors(given), given.options["axis"]
     return {
-        "argmax": way(lambda: torch.argmax(x, axis)),
         "max": way(lambda: torch.max(x, axis).indices),
+        **both("argmax", partial(torch.argmax, dim=axis), x),
     }
 
 
@@ -216,8 +267,8 @@ def gelu(given: Given) -> Ways:
     x, bias = tensors(given)
     t = torch.empty_like(x)
     return {
-        "add, gelu": way(lambda: functional.gelu(x + bias)),
         "add into an array, gelu": way(lambda: functional.gelu(torch.add(x, bias, out=t))),
+        **both("add, gelu", lambda x, bias: functional.gelu(x + bias), x, bias),
     }
 
 
@@ -225,14 +276,18 @@ def add_relu(given: Given) -> Ways:
     """An addition, and relu where it lies."""
     a, b = tensors(given)
     out = torch.empty_like(a)
-    return {"add, relu_": way(lambda: torch.relu_(torch.add(a, b, out=out)))}
+    ways = {"add, relu_": way(lambda: torch.relu_(torch.add(a, b, out=out)))}
+    return ways | compiled(lambda a, b: torch.relu(a + b), a, b)
 
 
 def transpose(given: Given) -> Ways:
     """A copy of the transposed view."""
     (a,) = tensors(given)
     out = torch.empty(a.shape[1], a.shape[0])
-    return {"copy_": way(lambda: out.copy_(a.t())), "contiguous": way(lambda: a.t().contiguous())}
+    return {
+        "copy_": way(lambda: out.copy_(a.t())),
+        **both("contiguous", lambda a: a.t().contiguous(), a),
+    }
 
 
 def attention(given: Given) -> Ways:
@@ -241,7 +296,7 @@ def attention(given: Given) -> Ways:
     causal, scale = given.options["causal"], q.shape[-1] ** -0.5
     unseen = torch.full((q.shape[-2], k.shape[-2]), float("-inf")).triu(1)
 
-    def functions() -> Tensor:
+    def functions(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         scores = torch.matmul(q, k.transpose(-1, -2)).mul_(scale)
         return torch.matmul(torch.softmax(scores.add_(unseen) if causal else scores, -1), v)
 
@@ -249,8 +304,18 @@ def attention(given: Given) -> Ways:
         "scaled_dot_product_attention": way(
             lambda: functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
         ),
-        "functions": way(functions),
+        **both("functions", functions, q, k, v),
     }
+
+
+def image(given: Given, function: Function) -> Ways:
+    """An image's formula, in functions."""
+    return both("functions", function, *tensors(given))
+
+
+def blurred(pixels: Tensor) -> Tensor:
+    """The blur of 16-bit pixels, with which PyTorch itself does not compute."""
+    return blur(pixels.int()).to(torch.uint16)
 
 
 ROWS: dict[str, Prepare] = {
@@ -269,4 +334,7 @@ ROWS: dict[str, Prepare] = {
     "add+relu": add_relu,
     "transpose": transpose,
     "attention": attention,
+    "blur": partial(image, function=blurred),
+    "unsharp": partial(image, function=unsharp),
+    "harris": partial(image, function=harris),
 }
