@@ -34,7 +34,7 @@ from loopwright.autotune.validate import Validate
 from loopwright.sched.errors import TuneError
 from loopwright.sched.language.extern import externs
 from loopwright.sched.language.workload import Workload
-from loopwright.sched.runtime.device.opencl import lacking
+from loopwright.sched.runtime.device import cuda_runtime, opencl
 from loopwright.sched.runtime.device.target import DeviceTarget
 from loopwright.sched.runtime.target import Target, host
 from loopwright.sched.runtime.toolchain import find_tool
@@ -76,7 +76,7 @@ def tune(
     Args:
         work: the workload.
         target: what to tune for; this host must be able to run it, or ``device``. ``"opencl"`` is an OpenCL device of this
-            host's, and its times are its own; see docs/gpu.md.
+            host's, ``"cuda"`` its GPU; times are the device's own; see docs/gpu.md.
         device: where candidates run, if not here: ``"rpc://host:port/key"``, devices that a tracker lends; see docs/remote.md.
         trials: how many records the log shall have in the end of this workload and target (of this space, if one is
             given): the same call again measures nothing, and after an interruption the rest. 200 if nothing else is said.
@@ -335,14 +335,14 @@ def runnable_device(target: DeviceTarget) -> DeviceTarget:
         TargetError: there is no device of that name.
         TuneError: as :func:`runnable`.
     """
-    if target.kind != "opencl":
+    if target.kind not in ("opencl", "cuda"):
         raise TuneError(
             f"target {target.kind!r} cannot be tuned for: its kernels are made as source here, and not run; "
             "lw.lower(work, target=..., schedule=...) takes a schedule of yours"
         )
-    obstacle = lacking(target)
+    obstacle = (cuda_runtime if target.kind == "cuda" else opencl).lacking(target)
     if obstacle is not None:
-        raise TuneError(f"target 'opencl' cannot be tuned for: {obstacle}")
+        raise TuneError(f"target {target.kind!r} cannot be tuned for: {obstacle}")
     return target
 
 

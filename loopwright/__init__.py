@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from loopwright.sched.errors import ArgumentTypeError as ArgumentTypeError
     from loopwright.sched.errors import BuildError as BuildError
     from loopwright.sched.errors import DefinitionError as DefinitionError
+    from loopwright.sched.errors import DeviceError as DeviceError
     from loopwright.sched.errors import ExportError as ExportError
     from loopwright.sched.errors import ExpressionTypeError as ExpressionTypeError
     from loopwright.sched.errors import ExternError as ExternError
@@ -185,7 +186,7 @@ _HOME = {
         "autotune.measure.task": "Repeats",
         "autotune.tune": "tune",
         "sched.errors": (
-            "ArgumentError ArgumentTypeError BuildError DefinitionError ExportError "
+            "ArgumentError ArgumentTypeError BuildError DefinitionError DeviceError ExportError "
             "ExpressionTypeError ExternError ForkError LoadError LogError LoopwrightError ScheduleError "
             "TargetError TuneError "
         ),

@@ -46,6 +46,10 @@ class ExternError(LoopwrightError, RuntimeError):
     """A C function that computes a stage of a kernel reported a failure; what the kernel's outputs hold is undefined."""
 
 
+class DeviceError(LoopwrightError, RuntimeError):
+    """A GPU failed while a kernel ran on it, or is gone; what the kernel's outputs hold is undefined."""
+
+
 class ExportError(LoopwrightError, RuntimeError):
     """A kernel could not be written as a library."""
 

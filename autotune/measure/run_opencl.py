@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from loopwright.autotune.measure.run_device import CACHE_BYTES, MOST_CALLS, compiled_together, keep_nothing
 from loopwright.autotune.measure.runner import Function, Setting
 from loopwright.autotune.measure.timing import Flush, Stopwatch
 from loopwright.autotune.measure.turns import Turns
-from loopwright.sched.runtime.device.build import DeviceLowered, opencl_programs
-from loopwright.sched.runtime.device.opencl import OpenClProgram, Steps, is_cpu, opened, seconds
+from loopwright.sched.runtime.device.opencl import is_cpu, opened, seconds
 from loopwright.sched.runtime.device.target import DeviceTarget
 
 if TYPE_CHECKING:
     from loopwright.autotune.verify import Guarded
-    from loopwright.sched.lowering.stmt import Buffer
     from loopwright.sched.runtime.build import Lowered
-
-# Calls in a sample, at most: each is a command that waits in the device's queue.
-MOST_CALLS = 100
-# What a cache holds, where the device does not say.
-CACHE_BYTES = 1 << 24
 
 
 class OpenClRunner:
@@ -49,12 +42,7 @@ class OpenClRunner:
 
     def compile_screened(self, several: Sequence[Lowered]) -> list[Function]:
         """All in one program."""
-        lowered = [low for low in several if isinstance(low, DeviceLowered)]
-        programs = opencl_programs(lowered)
-        return [
-            _Candidate(program, (*low.program.inputs, *low.program.outputs))
-            for program, low in zip(programs, lowered, strict=True)
-        ]
+        return compiled_together(several)
 
     def compile_finalist(self, lowered: Lowered) -> Function:
         """Compiled by the device's own compiler."""
@@ -102,20 +90,6 @@ class OpenClRunner:
         return lambda: self.cl.enqueue_fill_buffer(self.queue, other, pattern, 0, 2 * cache)
 
 
-class _Candidate:
-    """A compiled candidate: called with the arrays on the device, it has them worked on, and returns the events."""
-
-    def __init__(self, program: OpenClProgram, arrays: Sequence[Buffer]) -> None:
-        self._program, self._arrays = program, arrays
-        self._steps: Steps | None = None
-
-    def __call__(self, *arguments: Any) -> list[Any]:
-        if self._steps is None:  # a task's arguments are the same for all calls
-            places = dict(zip(self._arrays, arguments, strict=True))
-            self._steps = self._program.bound({b: place for b, place in places.items() if place is not None})
-        return self._steps.enqueue()
-
-
 class _DeviceStopwatch(Stopwatch):
     """Takes samples by the device's events."""
 
@@ -134,11 +108,3 @@ class _DeviceStopwatch(Stopwatch):
         calls = [function(*self._args) for _ in range(number)]
         self._queue.finish()
         return sum(map(seconds, calls)) / number
-
-
-def keep_nothing(setting: Setting) -> None:
-    """Have drivers and pyopencl keep no code of candidates, of which few are ever run again, or keep it in a folder that
-    goes with the run."""
-    os.environ.update(
-        PYOPENCL_NO_CACHE="1", CUDA_CACHE_DISABLE="1", POCL_CACHE_DIR=str(setting.folder.parent / "code")
-    )

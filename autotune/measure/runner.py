@@ -89,11 +89,15 @@ class Runner(Protocol):
 
 
 def runner_for(setting: Setting) -> Runner:
-    """The runner for a task: devices that a tracker lends; else of OpenCL, the device; of a CPU, this host."""
+    """The runner for a task: devices that a tracker lends; else of CUDA and OpenCL, the device; of a CPU, this host."""
     if setting.device is not None:
         from loopwright.autotune.measure.run_rpc import RpcRunner
 
         return RpcRunner(setting)
+    if setting.target.kind == "cuda":
+        from loopwright.autotune.measure.run_cuda import CudaRunner
+
+        return CudaRunner(setting)
     if isinstance(setting.target, DeviceTarget):
         from loopwright.autotune.measure.run_opencl import OpenClRunner
 

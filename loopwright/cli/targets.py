@@ -21,6 +21,7 @@ def targets(context: click.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     from loopwright.sched.runtime import targetfile
+    from loopwright.sched.runtime.device import cuda_runtime
     from loopwright.sched.runtime.device.opencl import NO_DEVICE, described
     from loopwright.sched.runtime.target import DEVICE_KINDS, Target
 
@@ -36,7 +37,9 @@ def targets(context: click.Context) -> None:
     click.echo(_rows(facts))
     device = described()
     click.echo(f"opencl: {NO_DEVICE if device is None else f'available; {device}'}")
-    for kind in DEVICE_KINDS[1:]:
+    missing = cuda_runtime.obstacle()
+    click.echo(f"cuda: {f'source only; {missing}' if missing else f'available; {cuda_runtime.described()}'}")
+    for kind in DEVICE_KINDS[2:]:
         click.echo(f"{kind}: source only")
     click.echo("by name, for builds and measurements elsewhere:")
     click.echo(_rows([[name, targetfile.about(name)] for name in targetfile.names()]))
@@ -59,31 +62,32 @@ def show(name: str) -> None:
 
 
 @targets.command(short_help="Write this machine's target file.")
-@click.argument("kind", type=click.Choice(("cpu", "opencl")), default="cpu")
+@click.argument("kind", type=click.Choice(("cpu", "opencl", "cuda")), default="cpu")
 @click.option("-o", "--out", type=OUT_FILE, help="The file to write, instead of printing it.")
 def detect(kind: str, out: Path | None) -> None:
-    """Write a target file for this machine: its CPU, or its first OpenCL device.
+    """Write a target file for this machine: its CPU, its first OpenCL device, or its NVIDIA GPU.
 
     \b
       loopwright targets detect -o server.toml
       loopwright targets detect opencl
     """
+    from loopwright.autotune.measure.hosts import measured_on
     from loopwright.sched.errors import TargetError
     from loopwright.sched.runtime import targetfile
+    from loopwright.sched.runtime.device import cuda_runtime
     from loopwright.sched.runtime.device.opencl import NO_DEVICE, described
-    from loopwright.sched.runtime.hardware import processor_name
     from loopwright.sched.runtime.target import Target
 
-    target = described() if kind == "opencl" else Target.parse("cpu")
-    if target is None:
-        raise TargetError(NO_DEVICE)
-    text = targetfile.written(target, processor_name() if kind == "cpu" else target.mcpu)
+    found = {"opencl": described, "cuda": cuda_runtime.described, "cpu": lambda: Target.parse("cpu")}[kind]()
+    if found is None:
+        raise TargetError(NO_DEVICE if kind == "opencl" else str(cuda_runtime.obstacle()))
+    text = targetfile.written(found, found.mcpu if kind == "opencl" else measured_on(found))
     if out is None:
         click.echo(text)
         return
     require_writable(out)
     write_text(out, text + "\n")
-    click.echo(f"wrote {out}: {target}")
+    click.echo(f"wrote {out}: {found}")
 
 
 def _rows(rows: list[list[str]]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from loopwright.sched.errors import TargetError
 from loopwright.sched.runtime import hardware, targetfile, triples
 
-# Kernels for GPUs; of the last three there is source, which is not run here.
+# Kernels for GPUs; of the last two there is source, which is not run here.
 DEVICE_KINDS = ("opencl", "cuda", "metal", "webgpu")
 KINDS = ("cpu", *DEVICE_KINDS)
 _KEYS = ("kind", "triple", "mcpu", "cores", "features", "l1", "l2", "l3")

@@ -115,7 +115,7 @@ def test_target_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
         (["nosuch"], "No such command 'nosuch'; see `loopwright --help`"),
         (["targets", "show", "rpi6"], "unknown target 'rpi6' (did you mean 'rpi5'?)"),
         (["targets", "show", "nosuch.toml"], "nosuch.toml: No such file"),
-        (["targets", "detect", "tpu"], "'tpu' is not one of 'cpu', 'opencl'"),
+        (["targets", "detect", "tpu"], "'tpu' is not one of 'cpu', 'opencl', 'cuda'"),
         (["targets", "detect", "-o", "no/such.toml"], "there is no directory no"),
         (["build", "ops.relu", "X=(4,)", "--target", "zen5", "-o", "x.so"], "did you mean 'zen"),
         (["tune", "--nosuch"], "No such option"),

@@ -117,12 +117,13 @@ def bound_all(s: Schedule) -> Schedule:
     return s
 
 
-def check(work: Workload, schedule: Schedule) -> None:
-    given = arrays(work)
-    want, got = work.reference(*given), lw.build(work, target="opencl", schedule=schedule)(*given)
+def check(work: Workload, schedule: Schedule, target: str = "opencl") -> lw.Kernel:
+    given, kernel = arrays(work), lw.build(work, target=target, schedule=schedule)
+    want, got = work.reference(*given), kernel(*given)
     wants, gots = (x if isinstance(x, tuple) else (x,) for x in (want, got))
     for expected, actual in zip(wants, gots, strict=True):
         np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
+    return kernel
 
 
 @on_device

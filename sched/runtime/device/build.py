@@ -23,6 +23,7 @@ from loopwright.sched.runtime.signature import Signature
 from loopwright.sched.scheduling.prepacked import prepacked
 
 if TYPE_CHECKING:
+    from loopwright.sched.runtime.device.cuda import CudaProgram
     from loopwright.sched.runtime.device.kernel import DeviceKernel
     from loopwright.sched.runtime.device.opencl import OpenClProgram
     from loopwright.sched.scheduling.schedule import Schedule
@@ -71,7 +72,7 @@ class DeviceLowered(Lowered):
             BuildError: ``nvcc`` refused.
         """
         assert isinstance(self.target, DeviceTarget)
-        return resources_of(self.text, self.target)
+        return resources_of(self.text, self.target, any(kernel.exact for kernel in self.func))
 
 
 def device_program(schedule: Schedule, target: DeviceTarget) -> Program:
@@ -127,41 +128,53 @@ def compile_for_device(lowered: Lowered, signature: Signature, provenance: Any) 
     from loopwright.sched.runtime.device.kernel import DeviceKernel
 
     assert isinstance(lowered, DeviceLowered)
-    (loaded,) = opencl_programs([lowered])
+    assert isinstance(lowered.target, DeviceTarget)
+    (loaded,) = programs_of([lowered])
     texts = {"device": lowered.text, "tir": lowered.tir()}
-    return DeviceKernel(signature, lowered.program, loaded, texts, loaded.target, provenance)
+    return DeviceKernel(signature, lowered.program, loaded, texts, lowered.target, provenance)
 
 
-def opencl_programs(several: Sequence[DeviceLowered]) -> list[OpenClProgram]:
-    """The kernels of schedules for one target, compiled together by the device: most of that time goes by once for all.
-
-    What must be compiled in another way than the rest, because of its barriers, is compiled apart.
+def programs_of(several: Sequence[DeviceLowered]) -> Sequence[OpenClProgram] | Sequence[CudaProgram]:
+    """The kernels of schedules for one target, compiled together: most of that time goes by once for all.
 
     Raises:
-        TargetError: the target is one of which only source is made, or there is no device.
-        BuildError: the device's compiler refused one of them.
+        TargetError: the target is one of which only source is made, or there is no device, or no compiler.
+        BuildError: the compiler refused one of them.
     """
-    from loopwright.sched.runtime.device.opencl import BARRIER, OpenClProgram, compiled
-
     target = several[0].target
     assert isinstance(target, DeviceTarget)
-    if target.kind != "opencl":
-        raise TargetError(
-            f"kernels for {target.kind} are made as source here, and not run: lw.lower(work, target={target.kind!r}).source()"
-        )
-    kernels = [_named_apart(lowered, n if len(several) > 1 else None) for n, lowered in enumerate(several)]
-    texts = [source_of(found, target) for found in kernels]
+    kernels = named_apart(several)
+    if target.kind == "cuda":
+        from loopwright.sched.runtime.device import cuda
+
+        return cuda.compiled(kernels, target)
+    if target.kind == "opencl":
+        return _opencl_programs(kernels, target)
+    raise TargetError(
+        f"kernels for {target.kind} are made as source here, and not run: lw.lower(work, target={target.kind!r}).source()"
+    )
+
+
+def _opencl_programs(
+    several: Sequence[Sequence[KernelFunction]], target: DeviceTarget
+) -> list[OpenClProgram]:
+    """As :func:`programs_of`; what must be compiled in another way than the rest, because of its barriers, is compiled apart."""
+    from loopwright.sched.runtime.device.opencl import BARRIER, OpenClProgram, compiled
+
+    texts = [source_of(kernels, target) for kernels in several]
     waiting = [BARRIER in text for text in texts]
     programs = {
         kind: compiled("".join(t for t, k in zip(texts, waiting, strict=True) if k == kind), target)
         for kind in sorted(set(waiting))
     }
-    return [OpenClProgram(programs[k], found, target) for k, found in zip(waiting, kernels, strict=True)]
+    return [OpenClProgram(programs[k], kernels, target) for k, kernels in zip(waiting, several, strict=True)]
 
 
-def _named_apart(lowered: DeviceLowered, number: int | None) -> tuple[KernelFunction, ...]:
-    """Kernels under names that no other schedule's have, by its number; as they are called if there is none."""
-    kernels: tuple[KernelFunction, ...] = lowered.func
-    if number is None:
-        return kernels
-    return tuple(replace(kernel, name=f"{kernel.name}_of_{number}") for kernel in kernels)
+def named_apart(several: Sequence[DeviceLowered]) -> list[tuple[KernelFunction, ...]]:
+    """The kernels of schedules, under names that no other's have, by its number; as they are called if there is one alone."""
+    if len(several) == 1:
+        return [several[0].func]
+    return [
+        tuple(replace(kernel, name=f"{kernel.name}_of_{number}") for kernel in lowered.func)
+        for number, lowered in enumerate(several)
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -15,10 +15,18 @@ from loopwright.sched.runtime.device.target import DeviceTarget
 from loopwright.sched.runtime.kernel import Kernel
 from loopwright.sched.runtime.signature import Signature
 
-if TYPE_CHECKING:
-    from loopwright.sched.runtime.device.opencl import OpenClProgram
-
 SOURCES = ("device", "tir")
+Arrays: TypeAlias = dict[Buffer, np.ndarray[Any, Any]]
+
+
+class Loaded(Protocol):
+    """Compiled kernels on a device, with arrays of this process copied there and back."""
+
+    def run(self, inputs: Arrays, outputs: Arrays) -> object:
+        """Run them once."""
+
+    def times(self, inputs: Arrays, outputs: Arrays, repeats: int) -> list[float]:
+        """Run them, and say the seconds that the device took for each of so many runs."""
 
 
 class DeviceKernel(Kernel):
@@ -26,6 +34,7 @@ class DeviceKernel(Kernel):
 
     Raises:
         ArgumentTypeError, ArgumentError: as :class:`Kernel`.
+        DeviceError: the GPU failed, or is gone.
 
     Example::
 
@@ -39,7 +48,7 @@ class DeviceKernel(Kernel):
         self,
         signature: Signature,
         program: Program,
-        loaded: OpenClProgram,
+        loaded: Loaded,
         texts: dict[str, str],
         target: DeviceTarget,
         provenance: Any,
@@ -51,18 +60,19 @@ class DeviceKernel(Kernel):
         self._texts = texts
         self._inputs: tuple[Buffer, ...] = program.inputs
         self._outputs_on_device: tuple[Buffer, ...] = program.outputs
-        self._seconds = 0.0
 
     def _run(self, *arrays: Any) -> int:
         """Run on arrays that were checked: inputs, then outputs."""
-        self._measured(arrays)
+        self._loaded.run(*self._by_buffer(arrays))
         return 1
 
-    def _measured(self, arrays: Sequence[Any]) -> float:
+    def _by_buffer(self, arrays: Sequence[Any]) -> tuple[Arrays, Arrays]:
+        """Inputs and outputs, as the program names them."""
         views = [a if isinstance(a, np.ndarray) else a.array for a in arrays]
         inputs = dict(zip(self._inputs, map(_plain, views), strict=False))
-        outputs = dict(zip(self._outputs_on_device, map(_plain, views[len(self._inputs) :]), strict=True))
-        return self._loaded.run(inputs, outputs)
+        return inputs, dict(
+            zip(self._outputs_on_device, map(_plain, views[len(self._inputs) :]), strict=True)
+        )
 
     def time(self, *arrays: Any, repeats: int = 5) -> float:
         """The seconds that the device takes on these inputs, by its own events, without copies: the median of ``repeats``.
@@ -73,7 +83,7 @@ class DeviceKernel(Kernel):
         inputs = arguments.inputs_in_order(self.signature, arrays, {})
         outputs = [np.empty(p.extents, p.numpy) for p in self.signature.outputs]
         loans = arguments.lend(self.signature, [*inputs, *outputs])
-        return float(np.median([self._measured(loans) for _ in range(repeats)]))
+        return float(np.median(self._loaded.times(*self._by_buffer(loans), repeats)))
 
     def source(self, kind: str = "device") -> str:
         """The kernel's code: ``"device"``, in the language of the device (the default), or ``"tir"``.

@@ -186,6 +186,15 @@ class OpenClProgram:
         self.queue.finish()
         return seconds(events)
 
+    def times(
+        self,
+        inputs: dict[Buffer, np.ndarray[Any, Any]],
+        outputs: dict[Buffer, np.ndarray[Any, Any]],
+        repeats: int,
+    ) -> list[float]:
+        """The seconds of so many runs."""
+        return [self.run(inputs, outputs) for _ in range(repeats)]
+
     def bound(self, places: dict[Buffer, Any]) -> Steps:
         """The kernels with the arrays they work on; those that lie nowhere yet get a place."""
         steps = []

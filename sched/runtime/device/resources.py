@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
-from loopwright.sched.errors import BuildError, TargetError
+from loopwright.sched.errors import TargetError
+from loopwright.sched.runtime.device.cuda_compiler import report
 from loopwright.sched.runtime.device.target import DeviceTarget
 
-SECONDS = 300
 _NAME = re.compile(r"Compiling entry function '([^']+)'")
 _USED = re.compile(r"Used (\d+) registers")
 _SHARED = re.compile(r"(\d+) bytes smem")
@@ -29,45 +25,22 @@ class Resources:
     spills: tuple[int, int]
 
 
-def resources_of(source: str, target: DeviceTarget) -> tuple[Resources, ...]:
-    """Compile CUDA source to machine code, which is thrown away, and read what the compiler says of each kernel.
+def resources_of(source: str, target: DeviceTarget, exact: bool) -> tuple[Resources, ...]:
+    """Compile CUDA source as it would be run, and read what the compiler says of each kernel; see :func:`cubin` for ``exact``.
 
     Raises:
-        TargetError: the target is no CUDA, or there is no ``nvcc`` on the path.
+        TargetError: the target is no CUDA, or there is no ``nvcc``.
         BuildError: ``nvcc`` refused, or took more than five minutes.
     """
     if target.kind != "cuda":
         raise TargetError(f"resources are counted of kernels for cuda, not for {target.kind}")
-    nvcc = shutil.which("nvcc")
-    if nvcc is None:
-        raise TargetError("resources are counted by NVIDIA's compiler, and there is no nvcc on the path")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "kernels.cu"
-        path.write_text(source)
-        command = [
-            nvcc,
-            f"-arch={target.mcpu}",
-            "--fmad=false",
-            "-cubin",
-            "-Xptxas=-v",
-            "-o",
-            "out.cubin",
-            path.name,
-        ]
-        try:
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            raise BuildError(f"nvcc took more than {SECONDS} seconds") from None
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if "error" in line] or ["no reason given"]
-        raise BuildError(f"nvcc refused: {lines[0]}")
-    return tuple(_read(done.stderr))
+    return tuple(_read(report(source, target.mcpu, exact)))
 
 
-def _read(report: str) -> list[Resources]:
+def _read(said: str) -> list[Resources]:
     """The compiler's report, a paragraph for each kernel."""
     found = []
-    for part in report.split("Compiling entry function")[1:]:
+    for part in said.split("Compiling entry function")[1:]:
         name = _NAME.search(f"Compiling entry function{part}")
         used, shared, spills = _USED.search(part), _SHARED.search(part), _SPILLS.search(part)
         stored, loaded = (int(spills[1]), int(spills[2])) if spills else (0, 0)

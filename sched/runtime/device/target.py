@@ -137,7 +137,8 @@ _LEAST = {
 
 
 def device_target(spec: Mapping[Any, Any], where: str) -> DeviceTarget:
-    """A target from what a user writes: ``{"kind": "cuda", "arch": "sm_90"}``; of OpenCL, the device that ``"device"`` names.
+    """A target from what a user writes: ``{"kind": "cuda", "arch": "sm_90"}``; of OpenCL, the device that ``"device"`` names;
+    of CUDA, this machine's GPU if that has the architecture.
 
     What :meth:`DeviceTarget.to_json` wrote is taken as it is.
 
@@ -154,6 +155,11 @@ def device_target(spec: Mapping[Any, Any], where: str) -> DeviceTarget:
         from loopwright.sched.runtime.device.opencl import described
 
         base = described(_name(plain, "device", where)) or base
+    if kind == "cuda":
+        from loopwright.sched.runtime.device.cuda_runtime import described as gpu
+
+        here = gpu()
+        base = here if here is not None and plain.get("arch", here.mcpu) == here.mcpu else base
     arch = _name(plain, "arch", where) or base.mcpu
     if kind == "cuda" and not (arch.startswith("sm_") and arch[3:].rstrip("af").isdigit()):
         raise TargetError(
