@@ -39,14 +39,13 @@ def emulated(folder: Path) -> dict[str, str]:
         f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(HERE / "nvcc.py"))} "$@"\n'
     )
     nvcc.chmod(0o755)
-    paths = {
-        name: os.pathsep.join([str(folder), os.environ.get(name, "")]) for name in ("PATH", "LD_LIBRARY_PATH")
-    }
-    return {
-        **os.environ,
-        **paths,
-        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
-    }
+    first = {"PATH": folder, "LD_LIBRARY_PATH": folder, "PYTHONPATH": ROOT}
+    return {**os.environ, **{name: _before(str(place), name) for name, place in first.items()}}
+
+
+def _before(place: str, name: str) -> str:
+    """A folder before those that an environment variable lists."""
+    return os.pathsep.join(filter(None, [place, os.environ.get(name)]))
 
 
 def main() -> int:

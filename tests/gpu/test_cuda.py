@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 import loopwright as lw
+from loopwright import ops
 from loopwright.cli.app import run
 from loopwright.sched.runtime.device import cuda_compiler, cuda_runtime, nvrtc
 from loopwright.sched.runtime.device.cuda_libraries import find_nvcc
 from loopwright.sched.runtime.device.target import DeviceTarget
 from tests.gpu import emulated_cuda
-from tests.gpu.hunt import ARCHITECTURES, hunt
-from tests.gpu.test_kernels import CUDA, on_device, tiled
+from tests.gpu.hunt import ARCHITECTURES, Tally, compile_all, hunt
+from tests.gpu.test_kernels import CASES, CUDA, on_device, tiled
 from tests.sched.workloads import matmul
 
 no_gpu = pytest.mark.skipif(cuda_runtime.obstacle() is None, reason="there is a GPU")
@@ -29,13 +30,17 @@ KERNELS = """
 import json
 import loopwright as lw
 from tests.gpu.test_kernels import CASES, arrays, check
+from loopwright.autotune.measure.run_cuda import _flusher
 from loopwright.sched.runtime.device import cuda
 
 times = []
 for name in ("tiles that do not divide", "sums across threads", "no rows"):
     work = CASES[name][0]()
     schedule = CASES[name][1](work)
-    times.append(check(work, schedule, "cuda").time(*arrays(work), repeats=2))
+    kernel = check(work, schedule, "cuda")
+    times.append(kernel.time(*arrays(work), repeats=2))
+    assert kernel.source() == lw.lower(work, target="cuda", schedule=schedule).source()
+_flusher(1 << 20)()
 target = lw.Target.parse("cuda")
 try:
     lw.build(work, target={"kind": "cuda", "arch": "sm_80"}, schedule=schedule)
@@ -191,6 +196,22 @@ def test_random_schedules_compile_for_nvidia() -> None:
     tally = hunt(10, 300, architectures=ARCHITECTURES)
     assert not tally.failures
     assert tally.ran == 10 and set(tally.compiled.values()) == {10}
+
+
+@with_nvcc
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_schedules_of_the_tests_compile_for_nvidia(arch: str) -> None:
+    """Those written by hand, and the defaults of some operators."""
+    works = [(make(), schedule) for make, schedule in CASES.values()]
+    asked = [(work, schedule(work)) for work, schedule in works]
+    asked += [(ops.matmul(M=33, N=17, K=9, dtype="float16"), None), (ops.layer_norm(M=5, N=40), None)]
+    asked += [(ops.conv2d(N=1, H=8, W=9, C=4, K=5, R=3, S=3, padding="same"), None)]
+    tally = Tally(compiled={arch: 0})
+    lowered = (
+        lw.lower(work, target={"kind": "cuda", "arch": arch}, schedule=schedule) for work, schedule in asked
+    )
+    compile_all(dict(enumerate(lowered)), arch, tally)  # type: ignore[arg-type]
+    assert not tally.failures and tally.compiled == {arch: len(asked)}
 
 
 @no_gpu

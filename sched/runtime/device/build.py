@@ -128,10 +128,8 @@ def compile_for_device(lowered: Lowered, signature: Signature, provenance: Any) 
     from loopwright.sched.runtime.device.kernel import DeviceKernel
 
     assert isinstance(lowered, DeviceLowered)
-    assert isinstance(lowered.target, DeviceTarget)
     (loaded,) = programs_of([lowered])
-    texts = {"device": lowered.text, "tir": lowered.tir()}
-    return DeviceKernel(signature, lowered.program, loaded, texts, lowered.target, provenance)
+    return DeviceKernel(signature, lowered, loaded, provenance)
 
 
 def programs_of(several: Sequence[DeviceLowered]) -> Sequence[OpenClProgram] | Sequence[CudaProgram]:

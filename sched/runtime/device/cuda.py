@@ -11,9 +11,9 @@ import numpy as np
 from loopwright.sched import dtypes
 from loopwright.sched.lowering.device.emit import KernelFunction
 from loopwright.sched.lowering.stmt import Buffer
-from loopwright.sched.runtime.device.cuda_compiler import compiling_by, cubin, uncompiled
+from loopwright.sched.runtime.device.cuda_compiler import compiling_by, cubin
 from loopwright.sched.runtime.device.cuda_runtime import Graph, opened, runtime, said
-from loopwright.sched.runtime.device.source import device_functions, module_of
+from loopwright.sched.runtime.device.source import device_functions, module_of, source_of
 from loopwright.sched.runtime.device.target import DeviceTarget
 
 # Takes addresses of arrays, and has a kernel run on them.
@@ -42,10 +42,8 @@ def _launches(kernels: Sequence[KernelFunction], target: DeviceTarget, exact: bo
     """What launches each of some kernels, by name; they are compiled in one go."""
     if not kernels:
         return {}
+    code = cubin(source_of(kernels, target), target.mcpu, exact)
     functions = device_functions(kernels, target)
-    with compiling_by(uncompiled):
-        source = str(module_of(functions, target).inspect_source())
-    code = cubin(source, target.mcpu, exact)
     with compiling_by(lambda _: code):
         module = module_of(functions, target)
     return {

@@ -37,7 +37,7 @@ def cubin(source: str, arch: str, exact: bool) -> bytes:
     if nvrtc.library() is None:
         raise TargetError(
             "kernels for cuda are compiled by NVIDIA's nvcc or its library NVRTC, and there is neither: "
-            f"nvcc is looked for on the path, in {', '.join(HOMES)} and {USUAL_HOME}; pip install nvidia-cuda-nvrtc"
+            f"nvcc is looked for on the path, in {', '.join(HOMES)} and {USUAL_HOME}; pip install 'loopwright[cuda]'"
         )
     return nvrtc.compiled(source, [f"--gpu-architecture={arch}", _rounding(exact)])
 

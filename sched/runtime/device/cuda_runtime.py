@@ -18,7 +18,9 @@ DRIVER = "libcuda.so.1"
 # The version that TVM's own library is linked with.
 LIBRARY = "libcudart.so.13"
 NO_DRIVER = f"there is no CUDA driver ({DRIVER}), which comes with that of an NVIDIA GPU"
-NO_LIBRARY = f"there is no CUDA runtime of version 13 ({LIBRARY}): pip install nvidia-cuda-runtime, or install NVIDIA's toolkit"
+NO_LIBRARY = (
+    f"there is no CUDA runtime of version 13 ({LIBRARY}): pip install 'loopwright[cuda]', or NVIDIA's toolkit"
+)
 # What a block has without asking for more.
 SHARED_BYTES = 49152
 _NON_BLOCKING, _THIS_THREAD, _ANY_WAY = 1, 1, 4
@@ -214,7 +216,8 @@ class Runtime:
                     self.call("cudaStreamEndCapture", stream, ctypes.byref(graph))
             return Graph(self, self.made("cudaGraphInstantiate", graph, 0))
         finally:
-            self.call("cudaGraphDestroy", graph)
+            if graph.value is not None:
+                self.call("cudaGraphDestroy", graph)
             self.call("cudaStreamDestroy", stream)
 
 

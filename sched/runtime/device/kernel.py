@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import BuildError
-from loopwright.sched.lowering.stmt import Buffer, Program
+from loopwright.sched.lowering.stmt import Buffer
 from loopwright.sched.runtime import arguments
-from loopwright.sched.runtime.device.target import DeviceTarget
+from loopwright.sched.runtime.device.resources import Resources
 from loopwright.sched.runtime.kernel import Kernel
 from loopwright.sched.runtime.signature import Signature
+
+if TYPE_CHECKING:
+    from loopwright.sched.runtime.device.build import DeviceLowered
 
 SOURCES = ("device", "tir")
 Arrays: TypeAlias = dict[Buffer, np.ndarray[Any, Any]]
@@ -44,20 +47,12 @@ class DeviceKernel(Kernel):
         print(kernel.source())
     """
 
-    def __init__(
-        self,
-        signature: Signature,
-        program: Program,
-        loaded: Loaded,
-        texts: dict[str, str],
-        target: DeviceTarget,
-        provenance: Any,
-    ) -> None:
+    def __init__(self, signature: Signature, lowered: DeviceLowered, loaded: Loaded, provenance: Any) -> None:
+        target, program = lowered.target, lowered.program
         super().__init__(
             signature, self._run, target=target, parallel=False, checked=False, provenance=provenance
         )
-        self._loaded = loaded
-        self._texts = texts
+        self._lowered, self._loaded = lowered, loaded
         self._inputs: tuple[Buffer, ...] = program.inputs
         self._outputs_on_device: tuple[Buffer, ...] = program.outputs
 
@@ -93,7 +88,11 @@ class DeviceKernel(Kernel):
         """
         if kind not in SOURCES:
             raise BuildError(f"no source of kind {kind!r}; known: {', '.join(map(repr, SOURCES))}")
-        return self._texts[kind]
+        return self._lowered.text if kind == "device" else self._lowered.tir()
+
+    def resources(self) -> tuple[Resources, ...]:
+        """As :meth:`DeviceLowered.resources`: what each of its kernels takes of a GPU."""
+        return self._lowered.resources()
 
 
 def _plain(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

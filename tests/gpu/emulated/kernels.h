@@ -1,7 +1,6 @@
 /* CUDA as C++ for this CPU: what kernels say, in words of cuda.c. */
 
 #pragma once
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -24,5 +23,11 @@ extern "C" {
 Index threadIdx, blockIdx;
 void (*emulated_wait)();
 }
-using std::max;
-using std::min;
+template <class T>
+T max(T a, T b) {
+  return a > b ? a : b;
+}
+template <class T>
+T min(T a, T b) {
+  return a < b ? a : b;
+}
