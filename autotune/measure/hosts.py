@@ -33,12 +33,8 @@ def memory_limit() -> int:
 
 def measured_on(target: Target) -> str:
     """What candidates for a target are measured on, in words: this host's processor, or the device with its driver."""
-    if target.kind == "cuda":
-        from loopwright.sched.runtime.device import cuda_runtime
-
-        return cuda_runtime.device_text(target)
     if isinstance(target, DeviceTarget):
-        from loopwright.sched.runtime.device.opencl import device_text
+        from loopwright.sched.runtime.device import cuda_runtime, opencl
 
-        return device_text(target)
+        return (cuda_runtime if target.kind == "cuda" else opencl).device_text(target)
     return processor_name()

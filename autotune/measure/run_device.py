@@ -43,9 +43,10 @@ class Candidate:
 def compiled_together(several: Sequence[Lowered]) -> list[Function]:
     """Candidates, all in one program."""
     lowered = [low for low in several if isinstance(low, DeviceLowered)]
+    programs: Sequence[OpenClProgram | CudaProgram] = programs_of(lowered)
     return [
         Candidate(program, (*low.program.inputs, *low.program.outputs))
-        for program, low in zip(programs_of(lowered), lowered, strict=True)
+        for program, low in zip(programs, lowered, strict=True)
     ]
 
 

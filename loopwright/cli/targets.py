@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -78,7 +79,8 @@ def detect(kind: str, out: Path | None) -> None:
     from loopwright.sched.runtime.device.opencl import NO_DEVICE, described
     from loopwright.sched.runtime.target import Target
 
-    found = {"opencl": described, "cuda": cuda_runtime.described, "cpu": lambda: Target.parse("cpu")}[kind]()
+    here: dict[str, Callable[[], Target | None]] = {"opencl": described, "cuda": cuda_runtime.described}
+    found = here[kind]() if kind in here else Target.parse(kind)
     if found is None:
         raise TargetError(NO_DEVICE if kind == "opencl" else str(cuda_runtime.obstacle()))
     text = targetfile.written(found, found.mcpu if kind == "opencl" else measured_on(found))

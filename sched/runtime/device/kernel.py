@@ -52,7 +52,7 @@ class DeviceKernel(Kernel):
         super().__init__(
             signature, self._run, target=target, parallel=False, checked=False, provenance=provenance
         )
-        self._lowered, self._loaded = lowered, loaded
+        self._code, self._loaded = lowered, loaded
         self._inputs: tuple[Buffer, ...] = program.inputs
         self._outputs_on_device: tuple[Buffer, ...] = program.outputs
 
@@ -88,11 +88,11 @@ class DeviceKernel(Kernel):
         """
         if kind not in SOURCES:
             raise BuildError(f"no source of kind {kind!r}; known: {', '.join(map(repr, SOURCES))}")
-        return self._lowered.text if kind == "device" else self._lowered.tir()
+        return self._code.text if kind == "device" else self._code.tir()
 
     def resources(self) -> tuple[Resources, ...]:
         """As :meth:`DeviceLowered.resources`: what each of its kernels takes of a GPU."""
-        return self._lowered.resources()
+        return self._code.resources()
 
 
 def _plain(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
