@@ -27,7 +27,6 @@ class Assumed(Region):
     """Decides what ranges leave open as it is in the middle of loops.
 
     Attributes:
-        inner: the variables of the loops inside.
         of: the variable of the loop whose steady state is looked for: only what bounds it is assumed. None: whatever
             an iteration can be asked.
         least: forms that are assumed not to be negative, by their terms: of each the strongest.

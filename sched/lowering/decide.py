@@ -50,6 +50,9 @@ class Region:
         narrowing: whether an open decision may narrow the region.
         open: divisions and remainders of the variable that decisions depend on, by structure. They are what is left
             of loops that were fused; no range of the variable decides them.
+        inner: the variables of the loops inside, by identity.
+        repeated: whether what is decided stands in one of these that repeats code. A remainder that depends on none of
+            them is computed before it: that is worth no steady state that is not most of the loop.
     """
 
     def __init__(self, var: Axis | None = None, values: Values | None = None) -> None:
@@ -58,6 +61,8 @@ class Region:
         self.renames = any(not isinstance(key, Axis) for key in self.values)
         self.narrowing = False
         self.open: dict[Hashable, Expr] = {}
+        self.inner: set[int] = set()
+        self.repeated = False
 
     def over(self, values: Values) -> Region:
         """One that decides as this one does, with other values for variables, and is not narrowed."""
@@ -194,7 +199,14 @@ class Region:
         candidates = {(middle + end) // divisor for end in rest}
         parts = {q: self._where(form, q * divisor, (q + 1) * divisor - 1) for q in candidates}
         best = max(parts, key=lambda q: _length(parts[q]))
+        if self._is_hoisted(form) and 2 * _length(parts[best]) <= self.high - self.low:
+            return None
         return best if self._narrowed(parts[best]) else None
+
+    def _is_hoisted(self, form: Linear) -> bool:
+        """Whether a form is computed before the loops inside that repeat code."""
+        terms = (term for term, _ in form.terms.values())
+        return self.repeated and not any(id(e) in self.inner for term in terms for e in walk(term))
 
     def _narrowed(self, part: Range) -> bool:
         """Narrow the region to ``part``, a range of the variable, if that is at least half of it, or long itself."""

@@ -18,6 +18,7 @@ from loopwright.sched.lowering import partition
 from loopwright.sched.lowering.affine import linear
 from loopwright.sched.lowering.decide import Region, _undivided, is_question
 from loopwright.sched.lowering.loopnest import build
+from loopwright.sched.lowering.steady import code_size
 from loopwright.sched.lowering.stmt import For, If, Stmt, Store, walk_statements
 from loopwright.sched.runtime.build import program_of
 from loopwright.sched.runtime.target import Target
@@ -184,11 +185,56 @@ def test_a_condition_in_lanes_makes_shorter_vectors() -> None:
 
 def test_code_grows_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     program = build(tiled(blur(H=75, W=170)).nests)
-    before = partition._size(program.body)
-    assert before < partition._size(partition.partitioned(program).body) <= max(partition.ROOM, 3 * before)
+    before = code_size(program.body)
+    assert before < code_size(partition.partitioned(program).body) <= max(partition.ROOM, 3 * before)
     monkeypatch.setattr(partition, "ROOM", 0)
     monkeypatch.setattr(partition, "GROWTH", 1)
-    assert partition._size(partition.partitioned(program).body) <= before
+    assert code_size(partition.partitioned(program).body) <= before
+
+
+def test_a_remainder_that_inner_loops_do_not_change_gets_no_code_of_its_own() -> None:
+    """80 tiles of a matrix, of 5 rows of 16: which column a tile is in is computed once for it."""
+    s = (
+        ops.matmul(M=80, N=256, K=40)
+        .schedule()
+        .tile("C", i=("io", "ii", 16), j=("jo", "ji", 16))
+        .fuse("C.io", "C.jo", name="p")
+        .parallel("C.p")
+        .vectorize("C.ji")
+        .reorder("C", "p ii k ji")
+    )
+    assert len(kernels_of(s)) == 1
+    check(s)
+
+
+def test_a_question_that_is_rare_in_a_loop_does_not_double_it() -> None:
+    """Only where the elements begin at zero is there nothing but the tail of the tiles to ask about: once in 64 times."""
+    s = (
+        ops.matmul(M=32, N=136, K=256, dtype="int32")
+        .schedule()
+        .split("C.j", ("jt", "ji"), 8)
+        .split("C.jt", ("jo", "jb"), 4, tail="guard")
+        .split("C.i", ("io", "ir"), 4)
+        .split("C.k", ("ko", "ki"), 64)
+        .reorder("C", "jo ko io jb ki ir ji")
+        .vectorize("C.ji")
+        .unroll("C.ir")
+        .parallel("C.jo")
+    )
+    assert len(kernels_of(s)) == 1
+    check(s)
+
+
+def kernels_of(s: Schedule) -> list[For]:
+    """The innermost loops over the reduction of a matrix product."""
+    reductions = [
+        loop
+        for loop in walk_statements(program_of(s, AVX2).body)
+        if isinstance(loop, For) and loop.var.name.startswith("k")
+    ]
+    return [
+        loop for loop in reductions if not any(inner in reductions for inner in walk_statements(loop.body))
+    ]
 
 
 def test_where_nothing_is_asked_nothing_is_done() -> None:
