@@ -7,7 +7,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from loopwright.autotune.events import Finished, Progress, Started, silent
 from loopwright.autotune.front import chosen, timed
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.measure.bench import Bench
+from loopwright.autotune.measure.nursery import Nursery
 from loopwright.autotune.measure.roles import Measuring
 from loopwright.autotune.measure.rpc import Farm
 from loopwright.autotune.measure.task import Limits, Repeats
@@ -132,12 +133,15 @@ def tune(
     check_numbers(trials, more, minutes, seed, patience)
     sought = objective_of(objective)
     check_hooks(progress, validate, limits, worker_command, repeats)
-    parsed, farm = measurable(target, device, work)
-    searched = guided(search, model, parsed)
-    learnt = writable(save_model) if save_model is not None else None
-    where, space_id = space_of(work, parsed, space, start)
     told = progress or silent
-    with opened_log(log) as opened:
+    with ExitStack() as stack:
+        # Its process imports the compiler while this one does.
+        nursery = stack.enter_context(Nursery(worker_command))
+        parsed, farm = measurable(target, device, work)
+        searched = guided(search, model, parsed)
+        learnt = writable(save_model) if save_model is not None else None
+        where, space_id = space_of(work, parsed, space, start)
+        opened = stack.enter_context(opened_log(log))
         session = Session(
             work,
             parsed,
@@ -160,7 +164,7 @@ def tune(
         names = tuple(sketch.name for sketch in where.sketches)
         told(Started(str(work), str(parsed), have, wanted, minutes, where.size, names))
         if wanted is None or wanted > 0:
-            with Bench(limits, worker_command, parsed, seed, cold, repeats, farm) as bench:
+            with Bench(nursery, limits, parsed, seed, cold, repeats, farm) as bench:
                 run_batches(session, bench, Budget(wanted, until, began, patience))
         result = result_of(session, opened, time.monotonic() - began)
         if at is not None:

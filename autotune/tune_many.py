@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from loopwright.autotune.budget import Budget, wanted_trials
@@ -11,6 +12,7 @@ from loopwright.autotune.cost_model import CostModel, PathLike, writable
 from loopwright.autotune.events import Finished, Progress, Started, silent
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.measure.bench import Bench
+from loopwright.autotune.measure.nursery import Nursery
 from loopwright.autotune.measure.roles import Measuring
 from loopwright.autotune.measure.task import Limits, Repeats
 from loopwright.autotune.numbers import measured_at
@@ -112,11 +114,13 @@ def tune_many(
     check_numbers(trials, more, minutes, seed, patience)
     sought = objective_of(objective)
     check_hooks(progress, validate, limits, worker_command, repeats)
-    parsed, farm = measurable(target, device, *(item.workload for item in parts_of))
-    searched = guided(search, model, parsed)
-    learnt = writable(save_model) if save_model is not None else None
     told = progress or silent
-    with opened_log(log) as opened:
+    with ExitStack() as stack:
+        nursery = stack.enter_context(Nursery(worker_command))  # as in ``tune``
+        parsed, farm = measurable(target, device, *(item.workload for item in parts_of))
+        searched = guided(search, model, parsed)
+        learnt = writable(save_model) if save_model is not None else None
+        opened = stack.enter_context(opened_log(log))
         start = time.monotonic()
         until = start + 60 * minutes if minutes is not None else None
         parts: dict[str, _Part] = {}
@@ -147,7 +151,7 @@ def tune_many(
             told(Started(str(work), str(parsed), have, wanted, minutes, space.size, names))
             parts[work.key] = _Part(item, session, Budget(wanted, until, start, patience), over=wanted == 0)
         if any(not part.over for part in parts.values()):
-            with Bench(limits, worker_command, parsed, seed, cold, repeats, farm) as bench:
+            with Bench(nursery, limits, parsed, seed, cold, repeats, farm) as bench:
                 _share(list(parts.values()), bench)
         results = {key: _finished(part, opened, told) for key, part in parts.items()}
         if learnt is not None:

@@ -23,6 +23,7 @@ from loopwright import ops
 from loopwright.autotune.cluster import PIECE, Progressing, next_piece
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.measure.bench import Bench
+from loopwright.autotune.measure.nursery import Nursery
 from loopwright.autotune.measure.seat import Candidate
 from loopwright.autotune.measure.task import Outcome
 from loopwright.autotune.record import Record
@@ -128,7 +129,7 @@ def measured(works: Sequence[Workload], count: int) -> Costs:
             if len(spent) == 1:
                 starts.append(time.perf_counter() - begin - spent[0])
 
-        with Bench(None, None, target) as bench:
+        with Nursery() as nursery, Bench(nursery, None, target) as bench:
             bench.pool.run(bench.task(work), candidates, take)
     return Costs(found, float(np.median(starts)))
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from benchmarks.recorded_spaces import Space, recorded, spaces
 from loopwright.autotune.measure.bench import Bench
+from loopwright.autotune.measure.nursery import Nursery
 from loopwright.autotune.recorded.cache import Cache
 from loopwright.autotune.recorded.record import Recorder
 from loopwright.autotune.space import Point
@@ -66,7 +67,7 @@ def record(name: str, folder: Path, target: Target, until: float) -> bool:
     recorder = Recorder(Cache.of(space.shapes[number], target, found), path, told)
     while time.monotonic() < until and (left := due(recorder.cache, points)):
         # Other workers for each pass: to these no code is known.
-        with Bench(None, None, target) as bench:
+        with Nursery() as nursery, Bench(nursery, None, target) as bench:
             recorder.record(left, bench, until)
     if due(recorder.cache, points):
         return False

@@ -38,12 +38,22 @@ def seats_for(target: Target, devices: int = 0) -> Sequence[int | None]:
 
 
 class Bench:
-    """The workers of a run, and the arrays of its workloads in a folder of its own. A context manager."""
+    """The workers of a run, and the arrays of its workloads in a folder of its own. A context manager.
+
+    Args:
+        nursery: where workers come from. It imports the compiler for them: started early, it is ready when it is needed.
+        limits: for each candidate.
+        target: what is built.
+        seed: for the inputs.
+        cold: whether caches are emptied before each timed call.
+        repeats: how often finals are timed.
+        farm: the devices that candidates run on, if not here.
+    """
 
     def __init__(
         self,
+        nursery: Nursery,
         limits: Limits | None,
-        command: Sequence[str] | None,
         target: Target,
         seed: int = 0,
         cold: bool = False,
@@ -52,7 +62,7 @@ class Bench:
     ) -> None:
         self.target, self.seed, self.cold, self.repeats = target, seed, cold, repeats or Repeats()
         self._limits = limits or Limits(memory_bytes=memory_limit())
-        self._command, self._farm = command, farm
+        self._nursery, self._farm = nursery, farm
         self._tasks: dict[str, Task] = {}
         self._stack = ExitStack()
         self.pool: Pool
@@ -61,11 +71,10 @@ class Bench:
     def __enter__(self) -> Bench:
         with ExitStack() as stack:
             self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="loopwright-")))
-            nursery = stack.enter_context(Nursery(self._command))
             seats = seats_for(self.target, self._farm.count() if self._farm else 0)
             slow = DEVICE_SHARE_SECONDS if isinstance(self.target, DeviceTarget) else None
-            self.pool = stack.enter_context(Pool(nursery, self._limits, seats, slow))
-            self.finals = stack.enter_context(Finals(nursery, self._limits, self.target.cores))
+            self.pool = stack.enter_context(Pool(self._nursery, self._limits, seats, slow))
+            self.finals = stack.enter_context(Finals(self._nursery, self._limits, self.target.cores))
             self._stack = stack.pop_all()
         return self
 

@@ -20,6 +20,7 @@ from loopwright.autotune.events import Tried
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.measure import pool
 from loopwright.autotune.measure.bench import Bench
+from loopwright.autotune.measure.nursery import Nursery
 from loopwright.autotune.measure.pool import Pool
 from loopwright.autotune.measure.seat import Candidate
 from loopwright.autotune.measure.task import Limits, Outcome, Task
@@ -99,7 +100,7 @@ def test_messages_say_what_happened(records: dict[int, object]) -> None:
 def test_a_fault_is_nobody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Candidates whose code is made together: those that did nothing wrong are tried again."""
     monkeypatch.setattr(pool, "SHARE_SECONDS", 1000.0)  # however slow this machine is now
-    with Bench(LIMITS, FAULTY, host()) as bench:
+    with Nursery(FAULTY) as nursery, Bench(nursery, LIMITS, host()) as bench:
         task = bench.task(work())
         learned: list[Outcome] = []
         bench.pool.run(task, tried([1] * 4, 0), learned.append)  # how long a candidate takes

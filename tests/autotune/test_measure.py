@@ -14,6 +14,7 @@ from loopwright.autotune.features.program import imbalance
 from loopwright.autotune.measure import pool, timing
 from loopwright.autotune.measure.bench import Bench
 from loopwright.autotune.measure.channel import MARK, decode, encode
+from loopwright.autotune.measure.nursery import Nursery
 from loopwright.autotune.measure.seat import Candidate
 from loopwright.autotune.measure.task import Limits, Outcome, Repeats, Task
 from loopwright.autotune.measure.timing import Stopwatch
@@ -145,7 +146,7 @@ def test_rounding_is_allowed_where_the_reference_says_so(tmp_path: Path) -> None
 
 @pytest.fixture(scope="module")
 def bench() -> Iterator[Bench]:
-    with Bench(None, None, host()) as made:
+    with Nursery() as nursery, Bench(nursery, None, host()) as made:
         yield made
 
 

@@ -12,6 +12,7 @@ import pytest
 from loopwright import ops
 from loopwright.autotune.log import TuningLog
 from loopwright.autotune.measure.bench import Bench
+from loopwright.autotune.measure.nursery import Nursery
 from loopwright.autotune.recorded.cache import Cache
 from loopwright.autotune.recorded.record import Recorder
 from loopwright.autotune.recorded.replay import Replay
@@ -113,7 +114,7 @@ def test_a_recorder_that_was_killed_goes_on(tmp_path: Path) -> None:
     target, path = Target.parse("cpu"), tmp_path / "small.jsonl"
     empty = Cache.of(ops.matmul(M=16, N=16, K=16), target, small())
     points = [Point(0, ()), *(Point(1, (rows, columns)) for rows in range(4) for columns in range(3))]
-    with Bench(None, None, target) as bench:
+    with Nursery() as nursery, Bench(nursery, None, target) as bench:
         Recorder(empty, path).record(points[:5], bench)
         whole = path.read_text()
         path.write_text(whole + "[1,7,0.00")  # killed in the middle of a line

@@ -8,16 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import BuildError, TargetError
-from loopwright.sched.lowering.device.emit import KernelFunction
 from loopwright.sched.lowering.stmt import Buffer
 from loopwright.sched.runtime.device.target import DeviceTarget
 from loopwright.sched.runtime.target import host_facts
+
+if TYPE_CHECKING:
+    from loopwright.sched.lowering.device.emit import KernelFunction
 
 POCL = "Portable Computing Language"
 # How the source says that threads wait for each other.
