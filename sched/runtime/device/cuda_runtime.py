@@ -208,7 +208,7 @@ class Runtime:
         stream = self.made("cudaStreamCreateWithFlags", _NON_BLOCKING)
         graph = c_void_p()
         try:
-            with tvm_ffi.use_raw_stream(tvm.cuda(0), stream):
+            with tvm_ffi.use_raw_stream(tvm.cuda(0), int(stream.value or 0)):
                 self.call("cudaStreamBeginCapture", stream, _THIS_THREAD)
                 try:
                     launch()
