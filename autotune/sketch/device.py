@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from loopwright.autotune.sketch.device_tiles import IN_STEP, MOST_BYTES, MOST_CODE, tiles_sketches
+from loopwright.autotune.sketch.device_warps import warps_sketches
 from loopwright.autotune.sketch.simple import knob_of, planned_sketch
 from loopwright.autotune.space import Sketch
 from loopwright.sched.errors import ScheduleError
@@ -87,6 +88,7 @@ def _runs(sketch: Sketch, target: DeviceTarget) -> bool:
 def _of_stage(base: Schedule, name: str, target: DeviceTarget) -> Iterator[Sketch]:
     roles = roles_of(base.nests, name)
     if roles.gemm_like and target.processor is None:
+        yield from warps_sketches(base, roles, target)
         yield from tiles_sketches(base, roles, target)
     if worth_parts(roles) and target.processor is None:
         yield from _across(base, roles, target)

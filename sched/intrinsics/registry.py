@@ -38,7 +38,21 @@ class LlvmFunction:
     strides: bool = False
 
 
-Implementation = Callable[..., Any] | LlvmFunction
+@dataclass(frozen=True)
+class Fragments:
+    """An implementation by the 32 threads of a warp together, which hold a product and its factors in fragments.
+
+    Attributes:
+        rows, columns: of the product.
+        steps: how many terms are added to each of its elements.
+    """
+
+    rows: int
+    columns: int
+    steps: int
+
+
+Implementation = Callable[..., Any] | LlvmFunction | Fragments
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +62,8 @@ class Intrinsic:
     Attributes:
         name: what ``tensorize`` calls it.
         stage: what it computes; its inputs are the operands.
-        implementation: a function on TensorIR vectors, or one in LLVM's assembly.
-        features: what the CPU must have.
+        implementation: a function on TensorIR vectors, or one in LLVM's assembly; or that a warp does it.
+        features: what the CPU must have, or the GPU at least.
         own: whether it is one of Loopwright's, of which the name says what it does.
     """
 
@@ -70,7 +84,12 @@ class Intrinsic:
     @property
     def strided(self) -> bool:
         """Whether its operands may lie apart in memory."""
-        return isinstance(self.implementation, LlvmFunction) and self.implementation.strides
+        return self.of_warp or (isinstance(self.implementation, LlvmFunction) and self.implementation.strides)
+
+    @property
+    def of_warp(self) -> bool:
+        """Whether the threads of a warp do it together."""
+        return isinstance(self.implementation, Fragments)
 
     @property
     def formula(self) -> Expr:
@@ -133,7 +152,7 @@ def register(
         raise DefinitionError(
             f"{where}: its definition has {len(work.stages)} stages; it must be a single one"
         )
-    if not (callable(implementation) or isinstance(implementation, LlvmFunction)):
+    if not (callable(implementation) or isinstance(implementation, (LlvmFunction, Fragments))):
         raise DefinitionError(
             f"{where}: the implementation is a function on TensorIR vectors or an lw.LlvmFunction, not {implementation!r}"
         )
@@ -168,9 +187,9 @@ def intrinsics() -> tuple[str, ...]:
 
 
 def _load_own() -> None:
-    from loopwright.sched.intrinsics import arm, x86
+    from loopwright.sched.intrinsics import arm, nvidia, x86
 
-    for module in (x86, arm):
+    for module in (x86, arm, nvidia):
         module.register()
 
 

@@ -51,7 +51,7 @@ from loopwright.sched.lowering.stmt import (
     seq,
 )
 from loopwright.sched.lowering.storage import Storage, stored_in
-from loopwright.sched.lowering.tensorizing import Tensorized, around_intrinsic, starts, tensorized
+from loopwright.sched.lowering.tensorizing import ByWarp, Tensorized, around_intrinsic, starts, tensorized
 from loopwright.sched.lowering.update import updated
 from loopwright.sched.lowering.vectors import in_lanes
 from loopwright.sched.lowering.window import Window, add_to_window, open_window
@@ -94,6 +94,7 @@ class Builder:
             for load in loads(expr)
         }
         self.tensorized = Tensorized()
+        self.by_warp: ByWarp | None = None
         self.started: dict[str, tuple[Extent, ...]] = {}
         self.windows: dict[str, Window] = {}
         self.sliding: dict[str, Sliding] = {}

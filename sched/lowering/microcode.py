@@ -34,6 +34,7 @@ def microcode(s: Microkernel, element: Place) -> Any:
     intrinsic = find(s.intrinsic, "tensorize")
     if isinstance(intrinsic.implementation, LlvmFunction):
         return _called(intrinsic.implementation, s, place)
+    assert callable(intrinsic.implementation), "fragments are of GPUs"
     shapes = [operand.shape for operand in intrinsic.operands]
     operands = [
         _vector(*place(first), prod(known_shape(shape)))

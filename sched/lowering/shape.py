@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from loopwright.sched.language.expr import Const, Expr, Load
 from loopwright.sched.lowering.affine import ZERO
 from loopwright.sched.lowering.device.builder import DeviceBuilder
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.loopnest import Builder, build
-from loopwright.sched.lowering.stmt import Program
+from loopwright.sched.lowering.stmt import Program, Stmt
 from loopwright.sched.scheduling.nest import Nests
 from loopwright.sched.scheduling.threads import is_bound
 
@@ -36,3 +36,13 @@ class _Shape(Builder):
 class _DeviceShape(DeviceBuilder):
     value = _Shape.value
     element = _Shape.element
+    open = Builder.open
+
+    def together(
+        self,
+        frame: Frame,
+        value: Expr,
+        elements: Callable[[Frame], tuple[Load, ...]],
+        loops: Callable[[], Stmt],
+    ) -> Stmt | None:
+        return loops()

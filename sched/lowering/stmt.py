@@ -110,6 +110,24 @@ class Microkernel(Stmt):
 
 
 @dataclass(frozen=True, eq=False)
+class Warp(Stmt):
+    """The threads of a warp do the loops ``meaning`` together, by the fragments of an intrinsic.
+
+    Attributes:
+        intrinsic: its name.
+        accumulators: the first of a thread's own.
+        matrices: where those in memory begin, with the steps from row to row and from column to column. None: the
+            accumulators become zero. Two: their product is added. One: the accumulators are stored there.
+        meaning: what each thread does, as if it had the elements ``32 * n`` after its own number, counted row by row.
+    """
+
+    intrinsic: str
+    accumulators: Load
+    matrices: tuple[tuple[Load, tuple[int, int]], ...]
+    meaning: Stmt
+
+
+@dataclass(frozen=True, eq=False)
 class CallStage(Stmt):
     """A C function computes a stage whole. If it reports a failure, nothing that follows in the sequence is done.
 
@@ -276,7 +294,7 @@ def walk_statements(stmt: Stmt) -> Iterator[Stmt]:
     match stmt:
         case For() | Let() | Launch() | Collective():
             yield from walk_statements(stmt.body)
-        case Microkernel():
+        case Microkernel() | Warp():
             yield from walk_statements(stmt.meaning)
         case Seq():
             for part in stmt.body:

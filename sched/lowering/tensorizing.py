@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from loopwright.sched.lowering.loopnest import Builder
 
 
+# What the threads of a warp do in place of an intrinsic's loops: by a frame, what is accumulated, where, and these loops.
+ByWarp = Callable[[Frame, Expr, Callable[[Frame], tuple[Load, ...]], Callable[[], Stmt]], Stmt | None]
+
+
 class Tensorized:
     """What has come of the tensorized stages of one program: the reason why a part is ordinary code, or that one is not."""
 
@@ -68,6 +72,9 @@ def tensorized(
     """
     nest = frame.nest
     assert nest.tensor is not None
+    together = builder.by_warp(frame, values[0], elements, ordinary) if builder.by_warp else None
+    if together is not None:
+        return together
     intrinsic = find(nest.tensor[1], f"tensorize {nest.name}.{shown(nest.tensor[0])}")
     inner, variables = frame, list[Axis]()
     for loop in loops:

@@ -38,6 +38,7 @@ from loopwright.sched.lowering.stmt import (
     Seq,
     Stmt,
     Store,
+    Warp,
     walk_statements,
 )
 from loopwright.sched.scheduling.threads import ALL_THREADS, BLOCKS, THREADS
@@ -129,7 +130,7 @@ def work_of(stmt: Stmt, buffers: Buffers | None = None) -> Work:
             inner = work_of(stmt.body, buffers)
             moved = tuple(replace(a, load=_placed(a.load, stmt)) for a in inner.accesses)
             return replace(inner, accesses=moved)
-        case Microkernel():
+        case Microkernel() | Warp():
             return work_of(stmt.meaning, buffers)
         case Launch():
             return work_of(stmt.body, buffers)

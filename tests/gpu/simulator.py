@@ -157,6 +157,8 @@ class _Thread:
                 self.own[s.buffer] = _Memory(s.buffer)
             case stmt.Bind():
                 self.held[id(s.var)] = self.value(s.value)
+            case stmt.Warp():
+                yield from self.steps(s.meaning)
             case stmt.Store():
                 indices = [int(self.value(index)) for index in s.indices]
                 self.memory(s.buffer).store(indices, self.value(s.value), self.name)

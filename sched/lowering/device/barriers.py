@@ -21,6 +21,7 @@ from loopwright.sched.lowering.stmt import (
     Seq,
     Stmt,
     Store,
+    Warp,
     expressions,
     seq,
     walk_statements,
@@ -88,7 +89,7 @@ class _Walk:
             return any(isinstance(part, Collective) for part in walk_statements(s.body))
         if isinstance(s, If) and self.varies(s.cond):
             return False
-        if isinstance(s, Store) or (isinstance(s, For) and s.kind == "vectorize"):
+        if isinstance(s, (Store, Warp)) or (isinstance(s, For) and s.kind == "vectorize"):
             return False
         return any(isinstance(part, Store) and part.buffer.scope == "shared" for part in walk_statements(s))
 

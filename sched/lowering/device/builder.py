@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from loopwright.sched.errors import ScheduleError
-from loopwright.sched.language.expr import Axis, Expr, walk
+from loopwright.sched.language.expr import Axis, Expr, Load, walk
 from loopwright.sched.language.extents import minus, plus
 from loopwright.sched.lowering.affine import ZERO
 from loopwright.sched.lowering.bounds import Box, Span, inside, overhangs, span_of
+from loopwright.sched.lowering.device.fragments import around, check_only_fragments, multiplied
 from loopwright.sched.lowering.device.launches import launched
 from loopwright.sched.lowering.device.nests import for_device
+from loopwright.sched.lowering.device.warps import lanes_of
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.loopnest import Builder, Limits
 from loopwright.sched.lowering.prepare import Definition
@@ -47,6 +49,7 @@ def build(nests: Nests, name: str = "kernel") -> Program:
     for part in parts:
         if isinstance(part, Alloc):
             check_outlives_kernels(part.buffer)
+        check_only_fragments(WHERE, part)
     kernels = (launched(p, prepared.block[p.stage], WHERE) if isinstance(p, Launch) else p for p in parts)
     return replace(program, body=Seq(tuple(kernels)))
 
@@ -66,6 +69,26 @@ class DeviceBuilder(Builder):
     def __init__(self, nests: Nests) -> None:
         super().__init__(nests, VECTOR_BYTES, REGISTERS)
         self.regions = self.of_blocks = SharedRegions(nests, self.definitions)
+        self.by_warp = self.together
+
+    def together(
+        self,
+        frame: Frame,
+        value: Expr,
+        elements: Callable[[Frame], tuple[Load, ...]],
+        loops: Callable[[], Stmt],
+    ) -> Stmt | None:
+        """What the threads of a warp do in place of the loops over a tile, where a nest is prepared for that."""
+        if lanes_of(frame.nest) is None:
+            return None
+        return multiplied(WHERE, frame, lambda f: self.value(value, f), elements, loops())
+
+    def open(self, frame: Frame, loop: Loop, body: Callable[[Frame], Stmt]) -> Stmt:
+        """As for a CPU; before and after a reduction, the loop over a thread's part of a tile is the warp's."""
+        names = lanes_of(frame.nest)
+        if names is None or names[0] != loop.name or frame.phase == "main":
+            return super().open(frame, loop, body)
+        return around(WHERE, frame, self.element, super().open(frame, replace(loop, kind="serial"), body))
 
     def _loops(self, frame: Frame, position: int, limits: Limits) -> Stmt:
         made = super()._loops(frame, position, limits)

@@ -18,6 +18,7 @@ from loopwright.sched.lowering import stmt
 from loopwright.sched.lowering.calls import SEVERAL
 from loopwright.sched.lowering.constants import by_bits, constant
 from loopwright.sched.lowering.device.vectors import in_vectors
+from loopwright.sched.lowering.device.wmma import FragmentsOf, called
 from loopwright.sched.lowering.emit import Emitter
 
 
@@ -93,14 +94,17 @@ class DeviceEmitter(Emitter):
         super().__init__(fused=False, scope="local", counted="int32")
         self.vectors = vectors
         self.exact = False
+        self.fragments = FragmentsOf(stmt.Seq(()))
 
     def kernel(self, name: str, launch: stmt.Launch, arrays: Iterable[stmt.Buffer]) -> PrimFunc:
         """The PrimFunc of a kernel."""
+        self.fragments = FragmentsOf(launch.body)
         params = [self.array(f"p{n}_{buffer.name}", buffer, "global") for n, buffer in enumerate(arrays)]
         indices = {axis: self.axis(axis, var) for axis, var in launch.axes.items()}
         shared = [AllocBuffer(self.array(buffer.name, buffer, "shared")) for buffer in launch.shared]
+        made = [*shared, *map(AllocBuffer, self.fragments.made)]
         body = self.statement(launch.body)
-        body = SeqStmt([*shared, body]) if shared else body
+        body = SeqStmt([*made, body]) if made else body
         for index in indices.values() or [self.axis("threadIdx.x", Axis("threadIdx.x", 1))]:
             body = tirx.AttrStmt(index, "thread_extent", index.dom.extent, body)
         return PrimFunc(params, body).with_attr("global_symbol", name).with_attr("tirx.noalias", True)
@@ -119,7 +123,7 @@ class DeviceEmitter(Emitter):
             kind,
             name.replace(".", "_"),
             scope=scope,
-            data_alignment=dtypes.itemsize(buffer.dtype),
+            data_alignment=self.fragments.alignment(buffer),
         )
         self.buffers[id(buffer)] = made
         return made
@@ -136,6 +140,11 @@ class DeviceEmitter(Emitter):
         match s:
             case stmt.Barrier():
                 return tirx.Evaluate(tirx.call_intrin("int32", "tirx.tvm_storage_sync", "shared"))
+            case stmt.Alloc() if s.buffer in self.fragments.accumulators:
+                self.buffers[id(s.buffer)] = self.fragments.accumulating(s.buffer)
+                return AllocBuffer(self.buffers[id(s.buffer)])
+            case stmt.Warp():
+                return called(s, self.fragments, lambda buffer: self.buffers[id(buffer)], self.index)
             case stmt.Alloc():
                 return AllocBuffer(self.array(s.buffer.name, s.buffer, s.buffer.scope))
             case stmt.For(kind="vectorize") if not self.vectors:

@@ -15,6 +15,7 @@ from loopwright.sched.language.expr import Axis, Binary, Expr, Load, Unary, walk
 from loopwright.sched.lowering.affine import number, plus, times
 from loopwright.sched.lowering.device.barriers import synchronized
 from loopwright.sched.lowering.device.races import Access, Accesses
+from loopwright.sched.lowering.device.warps import AXIS
 from loopwright.sched.lowering.stmt import (
     Alloc,
     Buffer,
@@ -27,6 +28,7 @@ from loopwright.sched.lowering.stmt import (
     Stmt,
     Store,
     Variable,
+    Warp,
     expressions,
     seq,
     walk_statements,
@@ -76,6 +78,8 @@ class _Threads:
         self.axes = {axis: Axis(axis, extents[axis]) for axis in GRID if extents.get(axis, 1) > 1}
         # The variables that differ between the threads of a block.
         self.varying: set[Axis] = {self.axes[axis] for axis in THREADS if axis in self.axes}
+        # Those that differ between the threads of a warp, where the axis is as long as one.
+        self.lanes: set[Axis] = {self.axes[AXIS]} if AXIS in self.axes else set()
         self.accesses = Accesses(where)
         self.shared: dict[Buffer, None] = {}
 
@@ -111,6 +115,8 @@ class _Threads:
             case Let():
                 if self.varies(s.value):
                     self.varying.add(s.var)
+                if any(part in self.lanes for part in walk(s.value)):
+                    self.lanes.add(s.var)
                 return replace(s, body=self.place(s.body, at))
             case Seq():
                 return seq(*(self.place(part, at) for part in s.body))
@@ -118,6 +124,8 @@ class _Threads:
                 return self.condition(s, at)
             case Collective():
                 return self.together(s, at)
+            case Warp():
+                return replace(s, meaning=self.place(s.meaning, at))
         return s
 
     def allocated(self, s: Alloc, at: _Place) -> Stmt:
@@ -134,6 +142,8 @@ class _Threads:
         value, count = self.linear() if s.kind == ALL_THREADS else self.of_axis(s.kind)
         if s.kind not in BLOCKS:
             self.varying.add(s.var)
+        if s.kind in (AXIS, ALL_THREADS):
+            self.lanes.add(s.var)
         inside = replace(at, bound=(*at.bound, s))
         if count == s.extent:
             return Let(s.var, value, self.place(s.body, inside))
@@ -161,6 +171,7 @@ class _Threads:
 
     def condition(self, s: If, at: _Place) -> Stmt:
         """A condition; one that the threads of a block answer differently does not keep them from what they do together."""
+        self.check_whole_warps(s)
         if not _gathers(s) or not self.varies(s.cond):
             otherwise = None if s.otherwise is None else self.place(s.otherwise, at)
             return If(s.cond, self.place(s.then, at), otherwise, s.where)
@@ -174,6 +185,16 @@ class _Threads:
             return then
         against = (*at.pending, Unary("not", s.cond, "bool"))
         return seq(then, self.place(s.otherwise, replace(at, pending=against)))
+
+    def check_whole_warps(self, s: If) -> None:
+        """All threads of a warp come to what they do together, or none."""
+        if any(part in self.lanes for part in walk(s.cond)) and any(
+            isinstance(part, Warp) for part in walk_statements(s)
+        ):
+            raise ScheduleError(
+                f"{self.where}: in {self.stage} some threads of a warp would be left out of what it computes together;\n"
+                "compute the stage in shared memory, at a loop over blocks: its last part is moved inside"
+            )
 
     def together(self, s: Collective, at: _Place) -> Stmt:
         """All threads of the block take part, whatever they are at: so it must not depend on that."""

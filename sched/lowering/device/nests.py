@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from loopwright.sched.errors import ScheduleError
+from loopwright.sched.lowering.device.warps import check_warps, in_warps, new_name, of_warp
 from loopwright.sched.scheduling.address import shown
 from loopwright.sched.scheduling.checks import sizes
 from loopwright.sched.scheduling.checks_place import check_places
@@ -37,7 +38,7 @@ def for_device(nests: Nests, where: str = "a GPU target") -> DeviceNests:
         raise ScheduleError(f"{where}: specialize makes programs for a CPU; leave it out")
     for nest in nests.stages.values():
         check_runs_on_threads(where, nest)
-    nests = _virtual_inside(_guarded(nests))
+    nests = _virtual_inside(in_warps(_guarded(nests), where))
     check_places(where, nests)
     kernels = {
         name: kernel_of(nests, name) for name in nests.stages if nests.stages[name].place.kind != "inline"
@@ -47,6 +48,7 @@ def for_device(nests: Nests, where: str = "a GPU target") -> DeviceNests:
         inside = [nests.stages[name] for name, own in kernels.items() if own == kernel]
         check_is_bound(where, nests.stages[kernel], inside)
         block[kernel] = _threads(inside)
+        check_warps(where, kernel, inside, block[kernel])
     for name, kernel in kernels.items():
         threads = prod(block[kernel].values())
         if threads > 1 and _waits_for_threads(nests, nests.stages[name], name == kernel):
@@ -76,7 +78,7 @@ def check_runs_on_threads(where: str, nest: StageNest) -> None:
     found = {
         "an extern stage": nest.stage.routine is not None,
         "parallel": "parallel" in kinds,
-        "tensorize": nest.tensor is not None,
+        "tensorize by an intrinsic of CPUs": nest.tensor is not None and not of_warp(nest),
         "pipeline": "pipeline" in kinds,
         "double_buffer": nest.copies > 1,
         "store_at": nest.stored is not None,
@@ -161,16 +163,10 @@ def _shared_out(nests: Nests, nest: StageNest, threads: int) -> StageNest:
         return nest
     whole, relations = mine[0].name, list(nest.relations)
     for loop in mine[1:]:
-        fused = _new_name(nest, f"{whole}_{loop.name}")
+        fused = new_name(nest, f"{whole}_{loop.name}")
         relations.append(Fuse(whole, loop.name, fused))
         whole = fused
-    turns, lanes = _new_name(nest, whole + TURNS), _new_name(nest, whole + LANES)
+    turns, lanes = new_name(nest, whole + TURNS), new_name(nest, whole + LANES)
     relations.append(Split(whole, turns, lanes, threads, "guard"))
     loops = (Loop(turns), Loop(lanes, kind="threads"), *nest.loops[len(mine) :])
     return nest.with_(loops=loops, relations=tuple(relations))
-
-
-def _new_name(nest: StageNest, name: str) -> str:
-    while name in nest.all_names():
-        name += "_"
-    return name

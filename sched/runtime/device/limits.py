@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import ScheduleError
-from loopwright.sched.lowering.stmt import Alloc, Launch, Program, launches_of, walk_statements
+from loopwright.sched.intrinsics.registry import find
+from loopwright.sched.lowering.stmt import Alloc, Launch, Program, Warp, launches_of, walk_statements
 from loopwright.sched.runtime.device.target import DeviceTarget
 from loopwright.sched.scheduling.threads import BLOCKS, THREADS
 
@@ -22,6 +23,7 @@ def check_limits(program: Program, target: DeviceTarget) -> None:
         check_threads(launch, target)
         check_shared(launch, target)
         check_local(launch, target)
+        check_warps(launch, target)
 
 
 def check_threads(launch: Launch, target: DeviceTarget) -> None:
@@ -68,6 +70,18 @@ def check_local(launch: Launch, target: DeviceTarget) -> None:
             f"the kernel of {launch.stage}: a thread would have buffers of {sum(sizes.values())} bytes ({parts}), and may have "
             f"{LOCAL_BYTES};\nmake the tiles smaller"
         )
+
+
+def check_warps(launch: Launch, target: DeviceTarget) -> None:
+    """What the threads of a warp do together needs tensor cores, and the language that names them."""
+    for s in walk_statements(launch.body):
+        if isinstance(s, Warp):
+            (least,) = find(s.intrinsic, "tensorize").features
+            if not target.has(least):
+                raise ScheduleError(
+                    f"the kernel of {launch.stage}: the intrinsic {s.intrinsic!r} needs cuda {least} or later, and the target is "
+                    f"{target.kind} {target.mcpu}"
+                )
 
 
 def _bytes(elements: object, dtype: str) -> int:

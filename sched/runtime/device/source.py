@@ -52,7 +52,10 @@ def module_of(functions: Mapping[str, Any], target: DeviceTarget) -> Any:
 
     build = tvm.get_global_func(f"target.build.{target.kind}")
     with _said_of(next(iter(functions)), target):
-        return build(tvm.tirx.transform.LowerIntrin()(tvm.IRModule(functions)), _tvm_target(target))
+        module = tvm.tirx.transform.LowerIntrin()(tvm.IRModule(functions))
+        if target.kind == "cuda":
+            module = tvm.s_tir.transform.InferFragment()(module)
+        return build(module, _tvm_target(target))
 
 
 def device_functions(kernels: Sequence[KernelFunction], target: DeviceTarget) -> dict[str, Any]:

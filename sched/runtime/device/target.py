@@ -58,6 +58,10 @@ class DeviceTarget(Target):
         features = {64: ("avx2", "avx512f", "fma"), 32: ("avx2", "fma")}.get(self.cpu_vectors, ())
         return Target("cpu", self.mcpu, self.cores, features, self.caches, intrinsics=False)
 
+    def has(self, arch: str) -> bool:
+        """Whether it is of this architecture of NVIDIA's, ``"sm_70"``, or a later one."""
+        return self.kind == "cuda" and _generation(self.mcpu) >= _generation(arch)
+
     def describe(self) -> str:
         """One line for people."""
         units = f"{self.cores} compute unit{'s' if self.cores != 1 else ''}"
@@ -125,6 +129,10 @@ class DeviceTarget(Target):
         if self.kind == "cuda":
             spec["arch"] = self.mcpu
         return tvm.target.Target(spec)
+
+
+def _generation(arch: str) -> int:
+    return int(arch.removeprefix("sm_").rstrip("af"))
 
 
 # What every device of a kind can do, for source that is made with no device there.

@@ -1,0 +1,20 @@
+# ScheduleError
+# a GPU target: C_shared is computed at C.jo, by the thread that has its elements of C, and 'wmma.16x16x16.f16.f32' spreads these over a warp;
+# compute C_shared at a loop outside of all that are bound to threads
+
+import loopwright as lw
+from loopwright import ops
+
+work = ops.matmul(M=64, N=64, K=64, dtype="float16")
+schedule = (
+    work.schedule()
+    .tile("C", i=("io", "ii", 16), j=("jo", "ji", 16), k=("ko", "ki", 16))
+    .reorder("C", "io jo ko ii ji ki")
+    .bind("C.io", "blockIdx.x")
+    .bind("C.jo", "threadIdx.y")
+    .cache_write("C", "shared", at="C.jo")
+    .cache_read("A", "shared", at="C.ko")
+    .cache_read("B", "shared", at="C.ko")
+    .tensorize("C.ii", "wmma.16x16x16.f16.f32")
+)
+lw.lower(work, target={"kind": "cuda", "arch": "sm_80"}, schedule=schedule)
