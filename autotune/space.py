@@ -30,8 +30,8 @@ Rule = Callable[[Mapping[str, Array]], Array]
 LISTABLE = 200_000
 # Rules may allow only a small part of the combinations: so many are drawn for one that is wanted, and so many moves tried.
 DRAWS, MOVES = 16, 4
-# Feature rows that are kept: some batches' worth of what a search looks at.
-KEPT_ROWS = 10_000
+# Feature rows that are kept: more than a search looks at for a batch.
+KEPT_ROWS = 4096
 
 
 class Point(NamedTuple):
@@ -241,7 +241,8 @@ class SearchSpace:
     def rows(self, points: Sequence[Point]) -> Array:
         """A feature row for each point; see :attr:`feature_names`. Those asked for lately are not computed again."""
         new = [point for point in dict.fromkeys(points) if point not in self._rows]
-        self._rows.update(zip(new, self._new_rows(new), strict=True))
+        # A copy of each: a view would keep the rows of all the others as long.
+        self._rows.update(zip(new, (row.copy() for row in self._new_rows(new)), strict=True))
         rows = np.empty((len(points), len(self.feature_names)), np.float32)
         for position, point in enumerate(points):
             rows[position] = self._rows[point]

@@ -65,6 +65,7 @@ class AnnealSearch:
         self._rng = np.random.default_rng(seed)
         self._chains: list[Point] = []
         self._lessons: list[tuple[Array, Array]] = []  # rows and scores, a pair for each workload
+        self._rows: list[Array] = []  # those of the memory's points, in the same order, as they came
 
     def propose(self, count: int, closing: bool = False) -> list[Point]:
         """The next batch: predicted best, diverse, and some at random."""
@@ -101,15 +102,17 @@ class AnnealSearch:
         if not points:
             return None
         quality = self._quality(points, times) if self.model.ready else None
+        known = len(self.memory.points)
         self.memory.add(points, times)
+        self._rows.append(self.space.rows(self.memory.points[known:]))
         self._fit()
         return quality
 
     def _fit(self) -> None:
         """Fit the model to this workload's measurements and to what others say; each is ranked within itself."""
         groups = list(self._lessons)
-        if self.memory.points:
-            groups.append((self.space.rows(self.memory.points), self.memory.scores()))
+        if self._rows:
+            groups.append((np.concatenate(self._rows), self.memory.scores()))
         if groups:
             rows, scores = (np.concatenate(parts) for parts in zip(*groups, strict=True))
             self.model.fit(rows, scores, [len(part) for _, part in groups])
