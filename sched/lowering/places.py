@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tvm import tirx
-
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Expr
 from loopwright.sched.lowering.affine import Linear, linear, times
@@ -31,6 +29,8 @@ def flat(buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
 def home(buffer: Buffer) -> dict[str, Any]:
     """Where a buffer goes. TVM puts what is smaller than 1 KB on the stack, and calls an allocator for all else, each time
     the loops come by: for accumulators that would be most of their cost, so local buffers go on the stack as well."""
+    from tvm import tirx
+
     elements = buffer.elements
     known = buffer.scope == "local" and not isinstance(elements, Expr)
     small = known and elements * dtypes.itemsize(buffer.dtype) <= STACK_BYTES
