@@ -112,7 +112,7 @@ class Task:
         }
 
 
-@dataclass
+@dataclass(slots=True)
 class Outcome:
     """How a candidate fared.
 

@@ -36,7 +36,7 @@ class Twins:
             0.5
         """
         known = self._fates.get((task, code))
-        return replace(known, trial=trial, code=code, seconds=None, spent={}) if known is not None else None
+        return replace(known, trial=trial, code=code) if known is not None else None
 
     def claim(self, task: str, code: str, trial: int) -> bool:
         """Let a trial try the code; False while another one does."""
@@ -50,4 +50,5 @@ class Twins:
         """Note how the trial that tried the code fared, unless that says nothing about the code."""
         self._tried.pop((task, code), None)
         if outcome.cause not in NOT_ITS_FAULT:
-            self._fates[task, code] = outcome
+            # What it took is told once: a long run keeps as many of these as it has trials.
+            self._fates[task, code] = replace(outcome, seconds=None, spent={})

@@ -110,12 +110,10 @@ class AnnealSearch:
 
     def _fit(self) -> None:
         """Fit the model to this workload's measurements and to what others say; each is ranked within itself."""
-        groups = list(self._lessons)
-        if self._rows:
-            groups.append((np.concatenate(self._rows), self.memory.scores()))
-        if groups:
-            rows, scores = (np.concatenate(parts) for parts in zip(*groups, strict=True))
-            self.model.fit(rows, scores, [len(part) for _, part in groups])
+        rows = [part for part, _ in self._lessons] + self._rows
+        scores = [part for _, part in self._lessons] + ([self.memory.scores()] if self._rows else [])
+        if rows:
+            self.model.fit(np.concatenate(rows), np.concatenate(scores), [len(part) for part in scores])
 
     def _quality(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality:
         new = ((p, t) for p, t in zip(points, times, strict=True) if p not in self.memory)

@@ -15,6 +15,7 @@ from loopwright.sched.runtime.device.opencl import devices
 from loopwright.sched.scheduling.schedule import Schedule
 from tests.gpu.generate import random_schedule
 from tests.sched.recurrences import cumsum, histogram
+from tests.sched.tuple_workloads import composed
 from tests.sched.workloads import WORKLOADS, arrays, blur, checked, matmul, softmax
 
 CUDA = {"kind": "cuda", "arch": "sm_90"}
@@ -138,6 +139,19 @@ def test_a_kernel_computes_what_the_formula_says(name: str) -> None:
 def test_a_scan_of_columns() -> None:
     work = cumsum(7, 12, 0)
     check(work, scan(work))
+
+
+@on_device
+def test_values_are_bound_and_used_under_one_condition() -> None:
+    """A tuple's old and new values, in threads some of which hang over, after what the threads copy together."""
+    work = composed(9, 8)
+    schedule = (
+        work.schedule()
+        .tile("f", i=("io", "ii", 4), k=("ko", "ki", 1))
+        .bind("f.io", "threadIdx.x")
+        .cache_read("x", "shared", at="f.ii")
+    )
+    check(work, schedule)
 
 
 @on_device

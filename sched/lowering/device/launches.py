@@ -6,9 +6,10 @@ moved inside, to the statements between these. A store that several threads woul
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import groupby
 
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.expr import Axis, Binary, Expr, Load, Unary, walk
@@ -119,7 +120,7 @@ class _Threads:
                     self.lanes.add(s.var)
                 return replace(s, body=self.place(s.body, at))
             case Seq():
-                return seq(*(self.place(part, at) for part in s.body))
+                return seq(*(self.place(part, at) for part in (_runs(s) if at.pending else s.body)))
             case If():
                 return self.condition(s, at)
             case Collective():
@@ -232,6 +233,13 @@ class _Threads:
 
 
 GRID_LOOPS = (*BOUND, ALL_THREADS)
+
+
+def _runs(s: Seq) -> Iterator[Stmt]:
+    """The parts of a sequence, those in a row joined that each thread does by itself: they use what one of them binds."""
+    for apart, run in groupby(s.body, lambda part: isinstance(part, Alloc) or _gathers(part)):
+        parts = tuple(run)
+        yield from parts if apart else (seq(*parts),)
 
 
 def _gathers(s: Stmt) -> bool:
