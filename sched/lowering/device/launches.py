@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import groupby
 
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.expr import Axis, Binary, Expr, Load, Unary, walk
@@ -19,6 +18,7 @@ from loopwright.sched.lowering.device.races import Access, Accesses
 from loopwright.sched.lowering.device.warps import AXIS
 from loopwright.sched.lowering.stmt import (
     Alloc,
+    Bind,
     Buffer,
     Collective,
     For,
@@ -120,7 +120,7 @@ class _Threads:
                     self.lanes.add(s.var)
                 return replace(s, body=self.place(s.body, at))
             case Seq():
-                return seq(*(self.place(part, at) for part in (_runs(s) if at.pending else s.body)))
+                return seq(*(self.place(part, at) for part in (_parts(s) if at.pending else s.body)))
             case If():
                 return self.condition(s, at)
             case Collective():
@@ -235,11 +235,14 @@ class _Threads:
 GRID_LOOPS = (*BOUND, ALL_THREADS)
 
 
-def _runs(s: Seq) -> Iterator[Stmt]:
-    """The parts of a sequence, those in a row joined that each thread does by itself: they use what one of them binds."""
-    for apart, run in groupby(s.body, lambda part: isinstance(part, Alloc) or _gathers(part)):
-        parts = tuple(run)
-        yield from parts if apart else (seq(*parts),)
+def _parts(s: Seq) -> Iterator[Stmt]:
+    """The parts of a sequence; from where a value is bound on they are one, for it is used up to the end."""
+    first = next((n for n, part in enumerate(s.body) if isinstance(part, Bind)), len(s.body))
+    yield from s.body[:first]
+    if first < len(s.body):
+        bound = seq(*s.body[first:])
+        assert not _gathers(bound), "what threads do together comes before the values of one"
+        yield bound
 
 
 def _gathers(s: Stmt) -> bool:
