@@ -122,11 +122,10 @@ class _Search:
         """
         if not place.counts or has_loops(s, WRITTEN_OUT):
             return False
-        size = code_size(s)
-        little = place.innermost and size <= LITTLE
+        little = place.innermost and code_size(s) <= LITTLE
         if not has_loops(s, () if little else LANES):
             return True
-        return little and RARE * place.often * size >= self.work
+        return little and RARE * place.often * _executed(s) >= self.work
 
 
 def has_loops(s: Stmt, but: tuple[str, ...]) -> bool:
