@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -160,30 +160,26 @@ def _parts(s: Stmt) -> tuple[Expr, ...]:
 
 def code_size(s: Stmt) -> int:
     """How much code a statement is: the nodes of its expressions, as often as they are written out."""
-    match s:
-        case For():
-            return code_size(s.body) * (known(s.extent) if s.kind == "unroll" else 1)
-        case Let():
-            return code_size(s.body)
-        case Seq():
-            return sum(code_size(inner) for inner in s.body)
-        case If():
-            return code_size(s.then) + (0 if s.otherwise is None else code_size(s.otherwise))
-    return sum(1 for part in _parts(s) for _ in walk(part))
+    return _nodes(s, lambda loop: known(loop.extent) if loop.kind == "unroll" else 1)
 
 
 def _executed(s: Stmt) -> int:
     """The nodes of expressions that a statement computes, each as often as it does."""
+    return _nodes(s, _iterations)
+
+
+def _nodes(s: Stmt, times: Callable[[For], int]) -> int:
+    """The nodes of a statement's expressions, those in a loop as many ``times`` as that counts."""
     match s:
         case For():
-            return _executed(s.body) * _iterations(s)
+            return _nodes(s.body, times) * times(s)
         case Let():
-            return _executed(s.body)
+            return _nodes(s.body, times)
         case Seq():
-            return sum(_executed(inner) for inner in s.body)
+            return sum(_nodes(inner, times) for inner in s.body)
         case If():
-            return _executed(s.then) + (0 if s.otherwise is None else _executed(s.otherwise))
-    return code_size(s)
+            return _nodes(s.then, times) + (0 if s.otherwise is None else _nodes(s.otherwise, times))
+    return sum(1 for part in _parts(s) for _ in walk(part))
 
 
 def _iterations(loop: For) -> int:
