@@ -18,6 +18,8 @@ from loopwright.sched.errors import TuneError
 FORM = "rpc://HOST:PORT/KEY, such as rpc://farm:9190/rpi5"
 # How long a tracker, and a device that it names, may take to answer.
 ANSWER_SECONDS = 15.0
+# When a device is said not to have answered yet.
+SOON_SECONDS = 1.0
 # Between looks whether a device is free: at first, and at most.
 LOOK_SECONDS, MOST_LOOK_SECONDS = 0.01, 0.5
 
@@ -114,7 +116,7 @@ class Farm:
 def borrowed(farm: Farm, seconds: float) -> Iterator[Any]:
     """A session on a device, which nobody else has meanwhile; waits for one, however long that takes.
 
-    What it waits for goes to standard error: the tuner shows the last line of that if it gives up.
+    What it waits for goes to standard error: the tuner shows the last line of that if it gives up, at whatever moment.
 
     Args:
         farm: whose devices.
@@ -128,7 +130,7 @@ def borrowed(farm: Farm, seconds: float) -> Iterator[Any]:
             obstacle = "a device was lent, and does not answer"
         if session is None:
             if obstacle != said:
-                print(f"{farm}: {obstacle}", file=sys.stderr, flush=True)
+                _say(farm, obstacle)
                 said = obstacle
             time.sleep(pause)
             pause = min(2 * pause, MOST_LOOK_SECONDS)
@@ -150,9 +152,16 @@ def _requested(farm: Farm, seconds: float) -> Any:
                 connect_tracker(farm.host, farm.port).request(farm.key, session_timeout=seconds, max_retry=1)
             )
         except Exception as error:  # TVM raises classes of its own; another try follows
-            print(f"{farm}: {str(error).strip().splitlines()[-1]}", file=sys.stderr, flush=True)
+            _say(farm, str(error).strip().splitlines()[-1])
 
     thread = threading.Thread(target=request, name="rpc-request", daemon=True)
     thread.start()
+    thread.join(SOON_SECONDS)
+    if thread.is_alive():
+        _say(farm, "a device that the tracker calls free was asked for, and has not answered yet")
     thread.join(ANSWER_SECONDS)
     return found[0] if found else None
+
+
+def _say(farm: Farm, words: str) -> None:
+    print(f"{farm}: {words}", file=sys.stderr, flush=True)

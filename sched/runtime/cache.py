@@ -13,7 +13,6 @@ import os
 import shutil
 import time
 import warnings
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -39,6 +38,8 @@ DEFAULT_SIZE = "1G"
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 # When it is full, so much of it is kept: not every build shall have to delete something.
 _KEPT = 0.9
+# It is looked through each time that this share of its limit was written, on average: that takes time for every file there is.
+_LOOKED = 0.01
 # A folder in which a file is made, and that is older, belongs to a process that was killed.
 _ABANDONED_SECONDS = 3600.0
 
@@ -130,10 +131,11 @@ def key_of(schedule: Schedule, target: Target, work: Workload) -> str | None:
 def kept(place: Path) -> list[Kept]:
     """The files of the cache, the one used last first."""
     found = []
-    for path in _files(place, "*.so"):
-        with suppress(OSError):  # deleted meanwhile
-            status = path.stat()
-            found.append(Kept(path, status.st_size, status.st_mtime))
+    for entry in _entries(place):
+        if entry.name.endswith(".so") and not entry.name.startswith("."):
+            with suppress(OSError):  # deleted meanwhile
+                status = entry.stat()
+                found.append(Kept(Path(entry.path), status.st_size, status.st_mtime))
     return sorted(found, key=lambda file: file.used, reverse=True)
 
 
@@ -173,9 +175,20 @@ def _keep(kernel: Kernel, path: Path) -> None:
         if path.parent.stat().st_uid != os.geteuid():
             raise ExportError(f"{path.parent} belongs to another user")
         export([kernel], path)
-        _evict(path.parent, limit())
+        most = limit()
+        if _draws(path.stem, path.stat().st_size, most):
+            _evict(path.parent, most)
     except (LoopwrightError, OSError) as error:
         _say_once(str(error).splitlines()[0])
+
+
+def _draws(key: str, size: int, most: int) -> bool:
+    """Whether it falls to a file that was written to have the cache looked through.
+
+    Every byte has the same chance, whichever process writes it, so none has to know what others wrote. A key is a digest, as good
+    as a die.
+    """
+    return int(key[:8], 16) / (1 << 32) * most * _LOOKED <= size
 
 
 def _evict(place: Path, most: int) -> None:
@@ -194,14 +207,17 @@ def _evict(place: Path, most: int) -> None:
 
 def _sweep(place: Path, older_than: float) -> None:
     """Delete the folders in which files were being made when their process was killed."""
-    for path in _files(place, ".*.so.*"):
-        with suppress(OSError):
-            if time.time() - path.stat().st_mtime >= older_than:
-                shutil.rmtree(path, ignore_errors=True)
+    for entry in _entries(place):
+        if entry.name.startswith(".") and ".so." in entry.name:
+            with suppress(OSError):
+                if time.time() - entry.stat().st_mtime >= older_than:
+                    shutil.rmtree(entry.path, ignore_errors=True)
 
 
-def _files(place: Path, pattern: str) -> Iterator[Path]:
-    return place.glob(pattern) if place.is_dir() else iter(())
+def _entries(place: Path) -> list[os.DirEntry[str]]:
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(place) as entries:
+        return list(entries)
+    return []
 
 
 _said: list[str] = []

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import warnings
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -174,6 +175,15 @@ def test_what_was_not_used_for_longest_goes(
     monkeypatch.setenv(cache.SIZE, "0")
     check(lw.build(scaled(5, 5)), 5)
     assert not cache.kept(place)
+
+
+def test_it_is_looked_through_now_and_then() -> None:
+    """Every file that is written would cost time for all that are there."""
+    keys = [sha256(bytes([n % 256, n // 256])).hexdigest() for n in range(2000)]
+    looked = sum(cache._draws(key, 1000, 1_000_000) for key in keys)
+    assert 150 < looked < 250  # of 2,000 files of a thousandth, each hundredth
+    assert all(cache._draws(key, 10_000, 1_000_000) for key in keys)
+    assert all(cache._draws(key, 10, 0) for key in keys)
 
 
 @pytest.mark.parametrize("reason", ["a file", "no compiler", "size"])
