@@ -54,6 +54,9 @@ class CudaRunner:
         """As it will be deployed."""
         return compiled_together([lowered])[0]
 
+    def prime(self, function: Function) -> None:
+        """Nothing: a function is ready."""
+
     def run(self, function: Function) -> None:
         """Run once; the outputs go there and come back, with the strips around them."""
         with _watched():

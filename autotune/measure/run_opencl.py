@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +35,8 @@ class OpenClRunner:
         self.cl, self.outputs = cl, setting.outputs
         self.context, self.queue = opened(setting.target)
         device = self.queue.device
-        turns = Turns(setting.folder.parent / "device", is_cpu(device))
+        self._late = is_cpu(device)
+        turns = Turns(setting.folder.parent / "device", disturbing=self._late)
         self.building, self.alone = turns.building, turns.alone
         self._strips = [self._placed(guarded) for guarded in self.outputs]
         self._arguments = [*map(self._copied, setting.inputs), *(array for _, _, array in self._strips)]
@@ -48,14 +50,19 @@ class OpenClRunner:
         """Compiled by the device's own compiler."""
         return self.compile_screened([lowered])[0]
 
+    def prime(self, function: Any) -> None:
+        """On a CPU, run one block: PoCL compiles a kernel when its first block is to run, which takes the longer."""
+        if self._late:
+            with self._memory():
+                function.steps(self._arguments).enqueue_first()
+            self.queue.finish()
+
     def run(self, function: Function) -> None:
         """Run once; the outputs go there and come back, with the strips around them."""
         for guarded, (whole, start, _) in zip(self.outputs, self._strips, strict=True):
             self.cl.enqueue_copy(self.queue, whole, guarded.whole, dst_offset=start)
-        try:
+        with self._memory():
             function(*self._arguments)
-        except self.cl.MemoryError as error:
-            raise MemoryError(str(error)) from error
         for guarded, (whole, start, _) in zip(self.outputs, self._strips, strict=True):
             self.cl.enqueue_copy(self.queue, guarded.whole, whole, src_offset=start)
         self.queue.finish()
@@ -63,6 +70,14 @@ class OpenClRunner:
     def stopwatch(self, sample_seconds: float) -> Stopwatch:
         """By the device's clock."""
         return _DeviceStopwatch(self.queue, self._arguments, self._flush, sample_seconds)
+
+    @contextmanager
+    def _memory(self) -> Iterator[None]:
+        """A device that has no more memory is told as Python tells it."""
+        try:
+            yield
+        except self.cl.MemoryError as error:
+            raise MemoryError(str(error)) from error
 
     def _copied(self, array: Any) -> Any:
         """An input on the device; None if it has no elements."""

@@ -93,6 +93,9 @@ class RpcRunner:
         (function,) = compile_candidates([lowered], self._linked)
         return function
 
+    def prime(self, function: Function) -> None:
+        """Nothing: a library is ready once it was sent."""
+
     def run(self, function: Function) -> Any:
         """Send the outputs as they were filled, run once, and fetch them."""
         with self._noticing():

@@ -53,8 +53,8 @@ class Runner(Protocol):
 
     To measure somewhere else, write a class with these attributes and methods and have :func:`runner_for` return it for its
     targets; nothing else of the tuner needs to know. What a method raises becomes the failure of the candidate it was called
-    for, and the next one is tried: out of ``compile_*`` a ``compile-error``, out of :meth:`run` and the stopwatch a
-    ``run-crash``. The tuner watches the time: a worker that goes over a limit is killed, whatever it waits for, and another
+    for, and the next one is tried: out of ``compile_*`` a ``compile-error``, out of :meth:`prime`, :meth:`run` and the stopwatch
+    a ``run-crash``. The tuner watches the time: a worker that goes over a limit is killed, whatever it waits for, and another
     one begins anew; so nothing here needs a time-out. A device that is gone for good is no candidate's fault: end the process
     (``raise SystemExit``), and the candidate is a ``worker-lost``.
     """
@@ -73,6 +73,10 @@ class Runner(Protocol):
 
     def compile_finalist(self, lowered: Lowered) -> Function:
         """A function compiled as it will be deployed."""
+        ...
+
+    def prime(self, function: Function) -> None:
+        """Have made, beside others that build, what a function's first run would make; most have nothing left to make."""
         ...
 
     def run(self, function: Function) -> Any:

@@ -20,7 +20,9 @@ AGREEING = 3
 MIN_SAMPLES, MAX_SAMPLES = 3, 20
 SCREEN_SECONDS, LONGEST_SCREEN = 2e-3, 6e-3
 # A race: rounds at least, and after how many the slower runners drop out.
-MIN_ROUNDS, DROP_ROUNDS = 5, 3
+MIN_ROUNDS, DROP_ROUNDS = 5, 4
+# A runner that is slower by so many times its spread is slower.
+CLEARLY = 3.0
 
 Call = Callable[..., Any]
 Flush = Callable[[], None]
@@ -143,8 +145,8 @@ def race(
 ) -> list[Timed]:
     """Time functions in turns, so that whatever else the machine does meets all alike.
 
-    It goes on until the spread of each is known to be small, or there is no more time. Those that are ``reach`` times slower than
-    the fastest soon take no further part.
+    It goes on until the spread of each is known to be small, or there is no more time. Those that are soon seen to be slower than
+    the fastest, by several times their spread, or ``reach`` times slower, take no further part.
     """
     numbers = [stopwatch.calls(min(stopwatch.sample(f, 1), stopwatch.sample(f, 1))) for f in functions]
     runners = [Least() for _ in functions]
@@ -156,8 +158,14 @@ def race(
             runners[nth].add(stopwatch.sample(functions[nth], numbers[nth]))
         rounds, spent = rounds + 1, spent + (stopwatch.clock() - start) / len(running)
         if rounds >= DROP_ROUNDS:
-            limit = reach * min(runner.timed.seconds for runner in runners)
-            running = [nth for nth in running if runners[nth].timed.seconds <= limit]
+            best = min(runner.timed.seconds for runner in runners)
+            running = [nth for nth in running if _may_win(runners[nth].timed, best, reach, repeats.spread)]
         known = all(runners[nth].timed.spread <= repeats.spread for nth in running)
         if rounds >= MIN_ROUNDS and spent >= (repeats.least_seconds if known else repeats.most_seconds):
             return [runner.timed for runner in runners]
+
+
+def _may_win(timed: Timed, best: float, reach: float, known: float) -> bool:
+    """Whether more samples may show a runner to be as fast as ``best``: its spread says how far its least is from the truth."""
+    margin = max(known, CLEARLY * timed.spread)
+    return timed.seconds <= best * min(reach, 1.0 + margin)

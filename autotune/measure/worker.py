@@ -122,6 +122,7 @@ class Worker:
         with self.turn(task.runner.building, "build"):
             start = time.perf_counter()
             functions = self.compile_all(task, self.ask(self.lower_all(task, candidates)))
+            functions = self.prime_all(task, functions)
             spent = (time.perf_counter() - start) / len(candidates)
         for trial, function in functions.items():
             attempt = partial(self.attempt, task, function, message["cut"], spent)
@@ -202,6 +203,20 @@ class Worker:
             functions.update(self.compile_all(task, {trial: low}))
         return functions
 
+    def prime_all(self, task: Loaded, functions: dict[int, Any]) -> dict[int, Any]:
+        """Those whose first run found nothing amiss, if it need be apart; of the others, the outcome is sent."""
+        primed = {}
+        for trial, function in functions.items():
+            self.channel.send(event="phase", phase="run", trial=trial)
+            try:
+                with crashes():
+                    task.runner.prime(function)
+            except Failure as failure:
+                self.report(trial, failure.outcome)
+            else:
+                primed[trial] = function
+        return primed
+
     def prepare(self, message: dict[str, Any]) -> dict[str, Any]:
         """Build a candidate for a race, and compare its result when it runs on all cores."""
         task = self.task(message)
@@ -250,18 +265,12 @@ class Worker:
 
     def check(self, task: Loaded, function: Any) -> None:
         """Run into poisoned outputs and compare: an element left unwritten, or wrong, fails the candidate."""
-        from loopwright.autotune.measure.runner import Lost
         from loopwright.sched.runtime.failure import DONE, status_of
 
         outputs = task.outputs
         task.judge.poison(outputs)
-        try:
-            with no_memory():
-                answer = task.runner.run(function)
-        except (Failure, Lost):
-            raise
-        except Exception as error:
-            raise Failure("run-crash", f"{type(error).__name__}: {one_line(error)}") from error
+        with crashes():
+            answer = task.runner.run(function)
         if answer not in (None, DONE):
             status = status_of(answer)
             raise Failure("run-crash", f"a C function that it calls returned {status} for the tuner's inputs")
@@ -291,6 +300,20 @@ def failures() -> Iterator[None]:
         raise Failure("compile-error", one_line(error)) from error
     except Exception as error:
         raise Failure("compile-error", f"{type(error).__name__}: {one_line(error)}") from error
+
+
+@contextmanager
+def crashes() -> Iterator[None]:
+    """Whatever running raises is this candidate's failure, unless the device is lost."""
+    from loopwright.autotune.measure.runner import Lost
+
+    try:
+        with no_memory():
+            yield
+    except (Failure, Lost):
+        raise
+    except Exception as error:
+        raise Failure("run-crash", f"{type(error).__name__}: {one_line(error)}") from error
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from loopwright.sched.recipes.roles import roles_of
 from loopwright.sched.reference import Expected
 from loopwright.sched.reference.inputs import random_inputs
 from loopwright.sched.runtime.build import build_schedule
-from loopwright.sched.runtime.target import host
+from loopwright.sched.runtime.target import Target, host
 from loopwright.sched.scheduling.schedule import Schedule
 
 from .spaces import (
@@ -105,6 +105,16 @@ def test_register_tiles_fit_the_registers(target: object) -> None:
         values = space.sketches[point.space].chosen(point.choice)
         accumulators = values["C.rows"] * -(-values["C.columns"] // lanes)
         assert 6 <= accumulators <= target.registers  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("target", [AVX2, AVX512], ids=["avx2", "avx512"])
+@pytest.mark.parametrize("size", [512, 1009])
+def test_every_way_to_tile_has_a_first_guess(target: Target, size: int) -> None:
+    """The default's unrolling may be more than a search is to compile; its tile is tried nevertheless."""
+    space = space_of(ops.matmul(M=size, N=size, K=size), target)
+    tried = {point.space for point in space.seeds()}
+    tiled = [n for n, sketch in enumerate(space.sketches) if sketch.name.startswith("gemm")]
+    assert tiled and len(tried.intersection(tiled)) > len(tiled) / 2
 
 
 def test_structure_decides_the_rule() -> None:

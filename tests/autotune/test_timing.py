@@ -59,16 +59,16 @@ def test_the_spread_is_that_of_the_three_least() -> None:
 def test_a_race_ends_when_its_times_are_known() -> None:
     clock, repeats = Clock(), Repeats(least_seconds=0.02, most_seconds=10.0)
     times = timing.race(
-        [clock.function(steady(1e-3)), clock.function(steady(1.05e-3))], clock.stopwatch, repeats
+        [clock.function(steady(1e-3)), clock.function(steady(1.005e-3))], clock.stopwatch, repeats
     )
-    assert [t.seconds for t in times] == pytest.approx([1e-3, 1.05e-3])
+    assert [t.seconds for t in times] == pytest.approx([1e-3, 1.005e-3])
     assert all(t.spread < 1e-9 for t in times)
     assert 0.04 <= clock.now < 0.05  # the least there is for two, and two calls of each to begin with
 
 
 def test_a_race_whose_times_are_not_known_takes_all_the_time_there_is() -> None:
     clock, repeats = Clock(), Repeats(least_seconds=0.01, most_seconds=0.1)
-    known, unknown = steady(5e-3), falling(5e-3, by=0.006)
+    known, unknown = steady(5e-3), (5e-3 * 1.006**n for n in itertools.count())
     times = timing.race([clock.function(unknown), clock.function(known)], clock.stopwatch, repeats)
     assert 0.19 <= clock.now < 0.23
     assert times[0].spread > repeats.spread
@@ -92,6 +92,21 @@ def test_who_is_far_behind_does_not_keep_a_race_going() -> None:
     times = timing.race([slow, clock.function(steady(1e-3))], clock.stopwatch, repeats)
     assert clock.now < 0.06
     assert times[0].seconds > 4e-3
+
+
+def test_who_is_known_to_be_slower_does_not_keep_a_race_going() -> None:
+    """By how much it has to be slower, its own spread says."""
+    repeats = Repeats(least_seconds=0.1, most_seconds=0.1)
+    ran = {}
+    for name, samples in {"steady": (1.04e-3,), "unsteady": (1.04e-3, 1.06e-3, 1.1e-3)}.items():
+        clock, calls = Clock(), []
+        slower = clock.function(itertools.cycle(samples))
+        timing.race(
+            [lambda f=slower, c=calls: c.append(f()), clock.function(steady(1e-3))], clock.stopwatch, repeats
+        )
+        ran[name] = len(calls)
+    assert ran["steady"] == 2 + timing.DROP_ROUNDS
+    assert ran["unsteady"] == 2 + 8  # until it was seen three times at its best
 
 
 def test_who_drops_out_leaves_no_time_to_the_others() -> None:

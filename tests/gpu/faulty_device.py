@@ -3,8 +3,7 @@
 Started as a worker's command line by the tests; see tests/autotune/faulty_worker.py.
 """
 
-import os
-import signal
+import ctypes
 import time
 from functools import partial
 from typing import Any
@@ -36,7 +35,7 @@ def broken(runner: OpenClRunner, function: Any, fault: int) -> Any:
 
     def run(*arrays: Any) -> Any:
         if fault == 3:
-            os.kill(os.getpid(), signal.SIGSEGV)
+            ctypes.string_at(0)
         if fault == 4:
             time.sleep(1000)
         if fault == 5:
@@ -52,6 +51,14 @@ def broken(runner: OpenClRunner, function: Any, fault: int) -> Any:
             raise runner.cl.MemoryError("the device has no more")
         return events
 
+    def steps(arguments: Any) -> Any:
+        if fault == 10:
+            ctypes.string_at(0)
+        if fault == 11:
+            raise runner.cl.MemoryError("the device has no more")
+        return function.steps(arguments)
+
+    run.steps = steps  # type: ignore[attr-defined]
     return run
 
 

@@ -28,6 +28,8 @@ CAUSES = {
     7: ("wrong-result", "1 of 150 elements differ"),
     8: ("wrong-result", "C: written outside of its array"),
     9: ("out-of-memory", "the device has no more"),
+    10: ("run-crash", "SIGSEGV"),
+    11: ("out-of-memory", "the device has no more"),
 }
 
 
@@ -69,7 +71,7 @@ def test_a_fault_is_a_record_with_its_cause(tmp_path: Path) -> None:
         work,
         target="opencl",
         space=space,
-        trials=9,
+        trials=len(CAUSES),
         log=log,
         search="grid",
         limits=limits,
