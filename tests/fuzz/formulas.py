@@ -19,7 +19,7 @@ FUNCTIONS: tuple[Callable[[Any], Any], ...] = (
     lambda x: lw.exp2(lw.clip(x, -8, 4)),
     lambda x: lw.expm1(lw.clip(x, -8, 4)),
     lambda x: lw.log(lw.abs(x) + 1),
-    lambda x: lw.log(lw.abs(x) + 1, fast=True),
+    lambda x: lw.log(lw.clip(lw.abs(x), 0, 1000) + 1, fast=True),
     lambda x: lw.log2(lw.abs(x) + 2),
     lambda x: lw.log1p(lw.abs(x)),
     lambda x: lw.sqrt(lw.abs(x) + 1),

@@ -135,7 +135,7 @@ def failure(work: Workload, schedule: Schedule, number: int) -> str | None:
         if Schedule.from_json(work, schedule.to_json()) != schedule:
             return "its JSON form restores another schedule"
         str(schedule)
-        kernel = lw.build(work, target="cpu", schedule=schedule)
+        kernel = lw.build(work, target="cpu", schedule=schedule, cache=False)
         return next(filter(None, _differences(work, schedule, kernel, number)), None)
     except Exception as error:  # whatever it is, it is what the hunt is for
         lines = str(error).strip().splitlines() or [""]
