@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from loopwright.sched import dtypes
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.expr import Expr, Extent
 from loopwright.sched.language.extents import ceil_divided, times
+from loopwright.sched.language.stage import stage_exprs
 from loopwright.sched.scheduling.address import no_loop, shown
 from loopwright.sched.scheduling.nest import Fuse, Loop, Nests, Split, StageNest, plain_loops
 from loopwright.sched.scheduling.placement import inlined_size, readers
@@ -23,6 +25,9 @@ SCOPES = ("global", "local", "shared")
 MOST_LANES = 1024
 MOST_COPIES = 4096
 MOST_NODES = 50_000
+# Operations that unrolling may write out: with more, compiling takes half a minute and soon, since it takes longer than in
+# proportion, many. A loop counts as several operations, and so does one of a float that is computed with integers.
+MOST_WRITTEN, LOOP_NODES, NARROW_NODES = 32_000, 16, 16
 # Loop variables are 32-bit: outer * factor + inner must not overflow where a tile overhangs its axis.
 MOST_ITERATIONS = 2**30
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -246,8 +251,8 @@ def check_lanes(where: str, nest: StageNest, loop: Loop) -> None:
         )
 
 
-def check_copies(where: str, nest: StageNest) -> None:
-    """The product of the unrolled loops' lengths, as far as they are known, is code size."""
+def check_copies(where: str, nests: Nests, nest: StageNest) -> None:
+    """The product of the unrolled loops' lengths, as far as they are known, is code size; so is what they write out."""
     length = sizes(nest)
     split_off = {r.inner for r in nest.relations if isinstance(r, Split)}
     known = [
@@ -263,12 +268,27 @@ def check_copies(where: str, nest: StageNest) -> None:
                 f"{where}: only a call knows how long {nest.name}.{shown(name)} is ({size}); split it, and unroll the inner loop"
             )
         copies *= size
+    parts = " x ".join(f"{nest.name}.{shown(name)} {size}" for name, size in known)
     if copies > MOST_COPIES:
-        parts = " x ".join(f"{nest.name}.{shown(name)} {size}" for name, size in known)
         raise ScheduleError(
             f"{where}: the body would be written out {copies} times ({parts}), "
             f"more than {MOST_COPIES}; split, and unroll the inner loop"
         )
+    narrow = next((e.dtype for e in stage_exprs(nest.stage) if e.dtype in dtypes.NARROW), None)
+    written = copies * _written_size(nests, nest, NARROW_NODES if narrow else 1)
+    if copies > 1 and written > MOST_WRITTEN:
+        note = f" (one on {narrow} is {NARROW_NODES})" if narrow else ""
+        raise ScheduleError(
+            f"{where}: the body, written out {copies} times ({parts}), would come to {written} operations{note}, more than "
+            f"{MOST_WRITTEN}, and compile for minutes;\nsplit, and unroll the inner loop"
+        )
+
+
+def _written_size(nests: Nests, nest: StageNest, each: int) -> int:
+    """How much code one copy is of what the unrolled loops of a stage have inside; ``each`` operation is so much."""
+    kinds = [loop.kind for loop in nest.loops]
+    loops = sum(kind not in ("unroll", "vectorize") for kind in kinds[kinds.index("unroll") :])
+    return inlined_size(nests, nest.name) * each + LOOP_NODES * loops
 
 
 def check_fused_length(where: str, nest: StageNest, outer: Loop, inner: Loop) -> None:

@@ -134,8 +134,8 @@ def unroll(nests: Nests, loop: str, factor: int | None = None) -> Nests:
         nests, changed = _in_groups(where, nests, nest, old, "factor", factor, COPIES)
         name = shown(old.name) + COPIES
     changed = with_kind(changed, name, "unroll")
-    checks.check_copies(where, changed)
     result = nests.with_stage(changed)
+    checks.check_copies(where, result, changed)
     check_places(where, result)
     return result
 
