@@ -55,17 +55,18 @@ class Dispatch:
             if ours.name != first.name or _outline(ours) != _outline(first):
                 raise DefinitionError(f"{ours} cannot stand beside {first}: they are different operators")
         self.signature = first
+        self._inputs, self._weights = len(first.inputs), self.kernels[0].weights
         self._chosen: dict[Any, Kernel] = {}
 
     def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
         """Run the kernel that fits; see :class:`Kernel`."""
-        weights = self.kernels[0].weights
-        packed = weights and weights.with_packed(arrays, named)
-        if weights and packed:
-            return self.choose(*weights.spread(packed))(*packed, out=out)
-        if named or len(arrays) != len(self.signature.inputs):
+        if self._weights is not None:
+            packed = self._weights.with_packed(arrays, named)
+            if packed:
+                return self.choose(*self._weights.spread(packed))(*packed, out=out)
+        if named or len(arrays) != self._inputs:
             arrays = tuple(arguments.inputs_in_order(self.signature, arrays, named))
-        return self.choose(*arrays)(*arrays, out=out)
+        return self._choice(arrays)(*arrays, out=out)
 
     def prepack(self, *weights: Any, **named: Any) -> Packed:
         """Lay out the weights for all kernels that take weights of these shapes, once for each layout among them; see
@@ -95,6 +96,9 @@ class Dispatch:
             ArgumentTypeError: something is no array.
             ArgumentError: no kernel takes arrays like these.
         """
+        return self._choice(arrays)
+
+    def _choice(self, arrays: Sequence[Any]) -> Kernel:
         try:
             key = tuple([(array.shape, array.dtype) for array in arrays])
             found = self._chosen.get(key)
