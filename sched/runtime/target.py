@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -229,13 +233,40 @@ _HOST: list[Target] = []
 
 
 def host() -> Target:
-    """This machine as a target. LLVM names the CPU, so the first call loads the compiler."""
+    """This machine as a target. LLVM names the CPU, so the first call loads its library."""
     if not _HOST:
+        _HOST.append(replace(host_facts(), mcpu=_system_cpu()))
+    return _HOST[0]
+
+
+def _system_cpu() -> str:
+    """LLVM's name of this CPU."""
+    import tvm_ffi
+
+    _load_compiler()
+    ask = tvm_ffi.get_global_func("target.llvm_get_system_cpu", allow_missing=True)
+    if ask is None:
         import tvm
 
-        mcpu = str(tvm.get_global_func("target.llvm_get_system_cpu")())
-        _HOST.append(replace(host_facts(), mcpu=mcpu))
-    return _HOST[0]
+        ask = tvm.get_global_func("target.llvm_get_system_cpu")
+    return str(ask())
+
+
+def _load_compiler() -> None:
+    """Load TVM's libraries as it would itself, but not its modules: these take a second more.
+
+    Where TVM lies otherwise than a wheel puts it, or was told what to load, nothing is loaded.
+    """
+    told = {"TVM_LIBRARY_PATH", "TVM_USE_RUNTIME_LIB"} & os.environ.keys()
+    found = None if "tvm" in sys.modules or told else find_spec("tvm")
+    if found is None or found.origin is None:
+        return
+    from tvm_ffi.libinfo import load_lib_ctypes
+
+    folder = Path(found.origin).parent / "lib"
+    with suppress(RuntimeError, OSError):
+        for library, mode in (("tvm_runtime", "RTLD_GLOBAL"), ("tvm_compiler", "RTLD_LOCAL")):
+            load_lib_ctypes("tvm", library, mode, extra_lib_paths=[folder])
 
 
 def host_facts() -> Target:

@@ -26,6 +26,7 @@ from loopwright.sched.runtime.target import host_facts
 from loopwright.sched.runtime.triples import tracked
 from loopwright.sched.scheduling.schedule import Schedule
 from tests.autotune.logs import make
+from tests.sched.programs import run as run_program
 
 TRIALS = 14
 
@@ -294,3 +295,15 @@ def test_tuning_from_standard_input(tmp_path: Path) -> None:
         timeout=120,
     )
     assert done.stdout == "3 True\n", done.stderr
+
+
+def test_only_the_workers_import_the_compiler() -> None:
+    """The tuner's own process plans meanwhile."""
+    program = """
+    import json, sys
+    from loopwright import ops
+    from loopwright.autotune.tune import tune
+    result = tune(ops.relu(X=(64, 64)), "cpu", trials=2)
+    print(json.dumps([result.measured, "tvm" in sys.modules]))
+    """
+    assert run_program(program) == [2, False]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -157,3 +158,24 @@ def test_reading_targets_loads_no_compiler() -> None:
     print(json.dumps(sorted({"tvm", "tvm_ffi", "numpy"} & set(sys.modules))))
     """
     assert run(program) == []
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_this_host_is_named_before_tvm_is_imported(elsewhere: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless TVM was told where its libraries are: then it loads them itself. Kernels are built as ever, after that."""
+    if elsewhere:
+        found = importlib.util.find_spec("tvm")
+        assert found is not None and found.origin is not None
+        monkeypatch.setenv("TVM_LIBRARY_PATH", str(Path(found.origin).parent / "lib"))
+    program = """
+    import json, sys
+    import numpy as np
+    from loopwright.sched.runtime.target import host
+    name, loaded = host().mcpu, "tvm" in sys.modules
+    import loopwright as lw
+    from loopwright import ops
+    right = float(lw.build(ops.relu(X=(2,)))(np.array([-1, 3], "float32"))[1]) == 3.0
+    import tvm
+    print(json.dumps([name == tvm.get_global_func("target.llvm_get_system_cpu")(), loaded, right]))
+    """
+    assert run(program) == [True, elsewhere, True]
