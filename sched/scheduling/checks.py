@@ -7,7 +7,7 @@ reason, and what would be legal.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from loopwright.sched import dtypes
@@ -26,8 +26,9 @@ MOST_LANES = 1024
 MOST_COPIES = 4096
 MOST_NODES = 50_000
 # Operations that unrolling may write out: with more, compiling takes half a minute and soon, since it takes longer than in
-# proportion, many. A loop counts as several operations, and so does one of a float that is computed with integers.
-MOST_WRITTEN, LOOP_NODES, NARROW_NODES = 32_000, 16, 16
+# proportion, many. A loop counts as many operations (256 loops of a matrix product's 64 steps took 12 seconds, 1024 took 140), and
+# an operation on a float that is computed with integers as several.
+MOST_WRITTEN, LOOP_NODES, NARROW_NODES = 32_000, 100, 16
 # Loop variables are 32-bit: outer * factor + inner must not overflow where a tile overhangs its axis.
 MOST_ITERATIONS = 2**30
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -275,7 +276,10 @@ def check_copies(where: str, nests: Nests, nest: StageNest) -> None:
             f"more than {MOST_COPIES}; split, and unroll the inner loop"
         )
     narrow = next((e.dtype for e in stage_exprs(nest.stage) if e.dtype in dtypes.NARROW), None)
-    written = copies * _written_size(nests, nest, NARROW_NODES if narrow else 1)
+    written = copies * inlined_size(nests, nest.name) * (NARROW_NODES if narrow else 1)
+    written += LOOP_NODES * _written_loops(
+        nest, {name: size for name, size in known if isinstance(size, int)}
+    )
     if copies > 1 and written > MOST_WRITTEN:
         note = f" (one on {narrow} is {NARROW_NODES})" if narrow else ""
         raise ScheduleError(
@@ -284,11 +288,13 @@ def check_copies(where: str, nests: Nests, nest: StageNest) -> None:
         )
 
 
-def _written_size(nests: Nests, nest: StageNest, each: int) -> int:
-    """How much code one copy is of what the unrolled loops of a stage have inside; ``each`` operation is so much."""
-    kinds = [loop.kind for loop in nest.loops]
-    loops = sum(kind not in ("unroll", "vectorize") for kind in kinds[kinds.index("unroll") :])
-    return inlined_size(nests, nest.name) * each + LOOP_NODES * loops
+def _written_loops(nest: StageNest, unrolled: Mapping[str, int]) -> int:
+    """How many loops are written out, where some are ``unrolled``: those inside stand as often as these have iterations."""
+    copies, loops = 1, 0
+    for loop in nest.loops:
+        copies *= unrolled.get(loop.name, 1)
+        loops += copies * (loop.kind not in ("unroll", "vectorize"))
+    return loops
 
 
 def check_fused_length(where: str, nest: StageNest, outer: Loop, inner: Loop) -> None:

@@ -94,6 +94,7 @@ def test_illegal_combinations_are_listed_with_their_reason() -> None:
         work.schedule()
         .split("C.i", ("io", "ii"), a)
         .split("C.j", ("jo", "ji"), b)
+        .reorder("C", "io jo k ii ji")
         .unroll("C.ii")
         .unroll("C.ji")
     )
