@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 from loopwright.sched import dtypes
@@ -26,8 +27,8 @@ MOST_LANES = 1024
 MOST_COPIES = 4096
 MOST_NODES = 50_000
 # Operations that unrolling may write out: with more, compiling takes half a minute and soon, since it takes longer than in
-# proportion, many. A loop counts as many operations (256 loops of a matrix product's 64 steps took 12 seconds, 1024 took 140), and
-# an operation on a float that is computed with integers as several.
+# proportion, many. A loop counts as many operations (256 loops of a matrix product's 64 steps took 12 seconds, 1024 took 140),
+# and an operation on a float that is computed with integers as several.
 MOST_WRITTEN, LOOP_NODES, NARROW_NODES = 32_000, 100, 16
 # Loop variables are 32-bit: outer * factor + inner must not overflow where a tile overhangs its axis.
 MOST_ITERATIONS = 2**30
@@ -262,14 +263,15 @@ def check_copies(where: str, nests: Nests, nest: StageNest) -> None:
         if loop.kind == "unroll"
         and (nest.place.kind in ("root", "chain") or loop.reduce or loop.name in split_off)
     ]
-    copies = 1
+    unrolled: dict[str, int] = {}
     for name, size in known:
         if isinstance(size, Expr):
             raise ScheduleError(
                 f"{where}: only a call knows how long {nest.name}.{shown(name)} is ({size}); split it, and unroll the inner loop"
             )
-        copies *= size
-    parts = " x ".join(f"{nest.name}.{shown(name)} {size}" for name, size in known)
+        unrolled[name] = size
+    copies = prod(unrolled.values())
+    parts = " x ".join(f"{nest.name}.{shown(name)} {size}" for name, size in unrolled.items())
     if copies > MOST_COPIES:
         raise ScheduleError(
             f"{where}: the body would be written out {copies} times ({parts}), "
@@ -277,9 +279,7 @@ def check_copies(where: str, nests: Nests, nest: StageNest) -> None:
         )
     narrow = next((e.dtype for e in stage_exprs(nest.stage) if e.dtype in dtypes.NARROW), None)
     written = copies * inlined_size(nests, nest.name) * (NARROW_NODES if narrow else 1)
-    written += LOOP_NODES * _written_loops(
-        nest, {name: size for name, size in known if isinstance(size, int)}
-    )
+    written += LOOP_NODES * _written_loops(nest, unrolled)
     if copies > 1 and written > MOST_WRITTEN:
         note = f" (one on {narrow} is {NARROW_NODES})" if narrow else ""
         raise ScheduleError(
