@@ -24,11 +24,11 @@ from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
 
 Array = np.ndarray[Any, Any]
-Changed = Callable[[Sequence[Sketch]], Sequence[Sketch]]
+Changed = Callable[[Sequence[Sketch], Target], Sequence[Sketch]]
 # Points of a thinned space at most; how many of them are recorded at most, and how many of each other shape.
 MOST_POINTS, POINTS, OTHER_POINTS = 4_500, 3_300, 240
-# Sums of a tile, in registers: twice as many as there are.
-MOST_SUMS = 32
+# Sums of a tile, in registers, for each that there is.
+MOST_SUMS = 2
 # Combinations that are looked at together; of more than so many the legal ones are estimated from as many at random.
 CHUNK = 1 << 15
 
@@ -38,13 +38,13 @@ class Space:
     """An operator's shapes, the first of which is searched, and what is changed in its automatic space."""
 
     shapes: tuple[Workload, ...]
-    changed: Changed = tuple
+    changed: Changed = lambda found, _: found
 
 
 def spaces() -> dict[str, Space]:
     """The spaces by name."""
     convs = ((56, 64, 64), (28, 128, 128), (14, 256, 256), (56, 32, 96))
-    depths = ((112, 32), (56, 64), (28, 128), (14, 480))
+    depths = ((112, 64), (56, 128), (28, 256), (14, 480))
     rows = ((128, 1000), (512, 512), (64, 4096), (1024, 128))
     heads = ((12, 128, 64), (16, 64, 64), (8, 256, 32), (4, 196, 96))
     window = {"R": 3, "S": 3, "padding": 1}
@@ -63,7 +63,7 @@ def recorded(space: Space, number: int, target: Target) -> tuple[tuple[Sketch, .
 
     Of the first shape these are of the thinned space, of the others of the whole.
     """
-    found = tuple(sketch for sketch in space.changed(sketches(space.shapes[number], target)) if sketch.knobs)
+    found = tuple(sketch for sketch in space.changed(sketches(space.shapes[number], target), target) if sketch.knobs)
     if number:
         return found, RandomSearch(SearchSpace(found, target)).propose(OTHER_POINTS)
     found = thinned(found)
@@ -139,7 +139,7 @@ def legal_points(found: Sequence[Sketch]) -> Iterator[Point]:
             yield from (Point(number, choice) for choice, ok in zip(chunk, good, strict=True) if ok)
 
 
-def parted(found: Sequence[Sketch]) -> tuple[Sketch, ...]:
+def parted(found: Sequence[Sketch], _: Target) -> tuple[Sketch, ...]:
     """Sketches whose every split has a knob of its own, called after its loop."""
     return tuple(_parted(sketch) for sketch in found)
 
@@ -157,10 +157,11 @@ def _parted(sketch: Sketch) -> Sketch:
     return replace(sketch, schedule=Schedule.from_json(sketch.schedule.work, text), seeds=seeds)
 
 
-def spilling(found: Sequence[Sketch]) -> tuple[Sketch, ...]:
+def spilling(found: Sequence[Sketch], target: Target) -> tuple[Sketch, ...]:
     """Sketches of tiles of neighbours, with any tile of up to so many registers' sums."""
+    lanes = target.vector_bytes // 4
 
     def rule(values: Mapping[str, Array]) -> Array:
-        return -(-values["Y.lanes"] // 8) * values["Y.near"] <= MOST_SUMS
+        return -(-values["Y.lanes"] // lanes) * values["Y.near"] <= MOST_SUMS * target.registers
 
     return tuple(replace(sketch, rules=(rule,)) if sketch.knobs else sketch for sketch in found)
