@@ -33,7 +33,7 @@ from loopwright.sched.runtime.target import Target
 from loopwright.sched.runtime.versions import versions
 from loopwright.sched.scheduling.schedule import Schedule
 
-# A candidate this many times slower than the best so far is timed only once.
+# A candidate this many times slower than the best so far is soon given up.
 CUT = 2.0
 # What counts as an improvement for those who wait for one.
 GAIN = 0.01

@@ -63,7 +63,9 @@ def recorded(space: Space, number: int, target: Target) -> tuple[tuple[Sketch, .
 
     Of the first shape these are of the thinned space, of the others of the whole.
     """
-    found = tuple(sketch for sketch in space.changed(sketches(space.shapes[number], target), target) if sketch.knobs)
+    found = tuple(
+        sketch for sketch in space.changed(sketches(space.shapes[number], target), target) if sketch.knobs
+    )
     if number:
         return found, RandomSearch(SearchSpace(found, target)).propose(OTHER_POINTS)
     found = thinned(found)

@@ -47,7 +47,7 @@ class Screening(Protocol):
             task: what they are candidates for; each has a trial number of its own.
             candidates: in the order in which they are begun.
             on_outcome: called in this thread.
-            cut: asked before each candidate: the time above which it is timed only once.
+            cut: asked before each candidate: the time above which it is soon given up.
             until: a moment of ``time.monotonic()`` after which no further candidate is begun.
         """
 

@@ -142,10 +142,18 @@ def test_screening_ends_early_where_samples_agree() -> None:
 
 def test_screening_stops_at_once_for_what_is_far_from_the_best() -> None:
     clock = Clock()
-    assert timing.screen(clock.function([5e-3]), clock.stopwatch, cut=4e-3) == pytest.approx(5e-3)
+    assert timing.screen(clock.function([1.3e-2]), clock.stopwatch, cut=4e-3) == pytest.approx(1.3e-2)
     clock.now = 0.0
     timing.screen(clock.function(steady(5e-3)), clock.stopwatch, cut=6e-3)
     assert clock.now == pytest.approx(timing.MIN_SAMPLES * 5e-3)
+
+
+def test_one_disturbed_call_makes_no_candidate_slow() -> None:
+    clock = Clock()
+    slow = clock.function([5e-3, 4.5e-3])
+    assert timing.screen(slow, clock.stopwatch, cut=4e-3) == pytest.approx(4.5e-3)
+    disturbed = clock.function(itertools.chain([5e-3], itertools.repeat(1e-3)))
+    assert timing.screen(disturbed, clock.stopwatch, cut=2e-3) == pytest.approx(1e-3)
 
 
 @pytest.mark.parametrize(
