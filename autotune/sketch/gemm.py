@@ -49,7 +49,7 @@ def gemm_sketches(base: Schedule, roles: Roles, target: Target) -> Iterator[Sket
     # What narrow elements are computed from goes into the copy of them.
     feeds = () if roles.turned or products else tuple(feeding(base.nests, roles.stage.name))
     for packing in _packings(roles, products):
-        for depth in _depths(roles, packing):
+        for depth in _depths(roles, packing, products):
             for sharing in sharings(roles, products):
                 for here in [(), feeds] if feeds else [()]:
                     made = replace(plan, depth=depth, packing=packing, sharing=sharing, here=here)
@@ -65,11 +65,9 @@ def _sketch(
         schedule = gemm(base, roles, plan)
     except ScheduleError:
         return None
-    rules = (
-        _fits_registers(roles, target),
-        _bounded_code(roles, target, plan),
-        _reaches_cores(roles, target, plan.sharing),
-    )
+    rules: tuple[Rule, ...] = (_reaches_cores(roles, target, plan.sharing),)
+    if plan.products is None or not plan.products.tiles:
+        rules = (_fits_registers(roles, target), _bounded_code(roles, target, plan), *rules)
     seed = _seed(roles, default, knobs) | (
         {} if plan.depth is None else {plan.depth.name: _middle(plan.depth)}
     )
@@ -95,14 +93,15 @@ def _packings(roles: Roles, products: Products | None) -> tuple[Packing, ...]:
     return (*needed, "root") if again else (*needed, "block", "root")
 
 
-def _depths(roles: Roles, packing: Packing) -> list[Knob | None]:
+def _depths(roles: Roles, packing: Packing, products: Products | None) -> list[Knob | None]:
     """No block of the reduction; and a choice of blocks where it is long and what a block reads is packed.
 
-    Blocks divide it: a rest would be another copy of the innermost code.
+    Blocks divide it: a rest would be another copy of the innermost code. Products of tiles divide them.
     """
     extent = known(roles.steps[-1].extent) if roles.steps else 1
     most = min(MOST_DEPTH, extent // 2)
-    values = tuple(n for n in range(LEAST_DEPTH, most + 1, 8) if extent % n == 0)
+    least = products.terms * products.steps if products is not None and products.tiles else 1
+    values = tuple(n for n in range(LEAST_DEPTH, most + 1, 8) if extent % n == 0 and n % least == 0)
     if packing == "none" or not values or roles.shared is not None:
         return [None]
     return [None, Knob(f"{roles.stage.name}.depth", values)]
@@ -136,6 +135,9 @@ def _knobs(roles: Roles, target: Target, products: Products | None) -> dict[str,
     if products is not None and products.intrinsic:
         # The copies are filled up to whole vectors.
         values["columns"] = [lanes * n for n in range(1, 7) if n == 1 or lanes * (n - 1) < columns]
+    if products is not None and products.tiles:
+        values |= {"rows": [products.rows], "unroll": [products.steps]}
+        values["columns"] = [n for n in (products.lanes, 2 * products.lanes) if n < columns + products.lanes]
     if roles.shared is not None:
         bands = block_counts(known(roles.shared.extent), target.cores)
         values["band"] = [n for n in bands if n <= MOST_BAND]

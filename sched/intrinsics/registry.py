@@ -20,8 +20,8 @@ from loopwright.sched.language.operator import Operator
 from loopwright.sched.language.stage import Input, Stage
 from loopwright.sched.language.workload import Workload
 
-# Of one operand: what a handful of registers holds.
-MOST_ELEMENTS = 4096
+# Of one operand: an implementation is compared with its definition on all of them.
+MOST_ELEMENTS = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,14 @@ class LlvmFunction:
 
     It is called as ``void symbol(out*, a*, b*, ...)`` with the first elements of the result (which it adds to, if the
     definition reduces) and of the inputs. With ``strides``, an ``i64`` follows for every dimension of each of them, in
-    elements: then they need not be contiguous.
+    elements: then they need not be contiguous. ``fixed`` has those that must be a certain number, of the result and of each
+    input in order; None where any will do.
     """
 
     symbol: str
     source: str
     strides: bool = False
+    fixed: tuple[tuple[int | None, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,12 @@ class Intrinsic:
     def strided(self) -> bool:
         """Whether its operands may lie apart in memory."""
         return self.of_warp or (isinstance(self.implementation, LlvmFunction) and self.implementation.strides)
+
+    @property
+    def fixed(self) -> dict[str, tuple[int | None, ...]]:
+        """Of operands that lie apart: which strides must be a certain number; by their names, the result's too."""
+        fixed = self.implementation.fixed if isinstance(self.implementation, LlvmFunction) else ()
+        return dict(zip((self.stage.name, *(tensor.name for tensor in self.operands)), fixed, strict=False))
 
     @property
     def of_warp(self) -> bool:
@@ -187,9 +195,9 @@ def intrinsics() -> tuple[str, ...]:
 
 
 def _load_own() -> None:
-    from loopwright.sched.intrinsics import arm, nvidia, x86
+    from loopwright.sched.intrinsics import arm, nvidia, x86, x86_tiles
 
-    for module in (x86, arm, nvidia):
+    for module in (x86, x86_tiles, arm, nvidia):
         module.register()
 
 

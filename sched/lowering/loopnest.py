@@ -199,8 +199,9 @@ class Builder:
     def _loops(self, frame: Frame, position: int, limits: Limits) -> Stmt:
         """Open the loops from ``position`` on, and compute what stands inside."""
         loops = frame.nest.loops
-        # A reduction over no loops at all still has an identity to be stored.
-        if frame.definition.values and (position == len(loops) or loops[position].reduce):
+        # A reduction over no loops at all still has an identity to be stored; an intrinsic may have all of its loops.
+        reducing = position == len(loops) or loops[position].reduce or starts(frame, loops[position])
+        if frame.definition.values and reducing:
             return Reduction(self, frame, position, limits).statement()
         if frame.nest.stage.routine is not None:
             return called(self, frame.nest.stage)

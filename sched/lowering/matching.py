@@ -26,7 +26,8 @@ from loopwright.sched.language.expr import (
 )
 from loopwright.sched.language.extents import Extent, known, known_shape
 from loopwright.sched.language.text import text
-from loopwright.sched.lowering.affine import Linear, number, simplify
+from loopwright.sched.lowering.affine import Linear, linear, number, simplify
+from loopwright.sched.lowering.rejoin import rejoined
 from loopwright.sched.lowering.stmt import Buffer
 
 COMMUTATIVE = ("add", "mul", "min", "max", "eq", "ne", "and", "or", "bitand", "bitor", "bitxor")
@@ -56,11 +57,18 @@ class Matcher:
     Args:
         axes: the definition's axis -> the loop variable that stands for it.
         strided: whether operands may lie apart in memory.
+        fixed: which of their strides must be a certain number, by the operand; None for any.
     """
 
-    def __init__(self, axes: Mapping[Axis, Axis], strided: bool) -> None:
+    def __init__(
+        self,
+        axes: Mapping[Axis, Axis],
+        strided: bool,
+        fixed: Mapping[str, tuple[int | None, ...]] | None = None,
+    ) -> None:
         self.axes = axes
         self.strided = strided
+        self.fixed = fixed or {}
         self.found: dict[str, Operand] = {}
 
     def match(self, wanted: Expr, value: Expr) -> None:
@@ -112,10 +120,10 @@ class Matcher:
         """Where the operand lies of which ``value`` is the element that ``wanted`` is in the definition."""
         assert isinstance(value.tensor, Buffer)
         mine = _steps(offset(wanted), set(self.axes), wanted)
-        theirs = _steps(offset(value, fixed(value.tensor.strides)), set(self.axes.values()), value)
+        theirs = _steps(_flat(value), set(self.axes.values()), value)
         strides: list[int] = []
         for dim, size in enumerate(wanted.tensor.shape):
-            strides.append(self.stride(wanted, dim, theirs) if known(size) > 1 and self.strided else 0)
+            strides.append(self.stride(wanted, dim, theirs, value) if known(size) > 1 and self.strided else 0)
         if not self.strided:
             for axis, var in self.axes.items():
                 if mine.get(axis, 0) != theirs.get(var, 0):
@@ -123,14 +131,21 @@ class Matcher:
         start = {var: number(0) for var in self.axes.values()}
         return Operand(substituted(value, start), tuple(strides))
 
-    def stride(self, wanted: Load, dim: int, theirs: Mapping[Axis, int]) -> int:
-        """How far apart the elements of one dimension are; each must be indexed by one axis."""
+    def stride(self, wanted: Load, dim: int, theirs: Mapping[Axis, int], value: Load) -> int:
+        """How far apart the elements of one dimension of ``value`` are; each must be indexed by one axis."""
         index = wanted.indices[dim]
         if not isinstance(index, Axis) or sum(index is other for other in wanted.indices) != 1:
             raise Mismatch(
                 f"an operand with strides is indexed by axes, each once, and not as `{text(wanted)}`"
             )
-        return theirs.get(self.axes[index], 0)
+        step = theirs.get(self.axes[index], 0)
+        needed = self.fixed.get(wanted.tensor.name)
+        if needed is not None and needed[dim] not in (None, step):
+            raise Mismatch(
+                f"one step of {self.axes[index].name} goes {step} elements on in {value.tensor.name}, and must go "
+                f"{needed[dim]}, as in its {wanted.tensor.name}{list(wanted.tensor.shape)};\n{_pack(value)}"
+            )
+        return step
 
 
 def plain(e: Expr) -> Expr:
@@ -159,8 +174,14 @@ def _own(e: Expr) -> object:
 
 
 def _where(operand: Operand) -> object:
-    form = offset(operand.first, fixed(operand.buffer.strides))
+    form = _flat(operand.first)
     return id(operand.buffer), form.const, {key: steps for key, (_, steps) in form.terms.items()}
+
+
+def _flat(load: Load) -> Linear:
+    """The place of an element; the halves of a fused loop are put together where the array lies in its order."""
+    assert isinstance(load.tensor, Buffer)
+    return linear(rejoined(offset(load, fixed(load.tensor.strides)).expr(), {}))
 
 
 def _steps(form: Linear, axes: set[Axis], load: Load) -> dict[Axis, int]:
@@ -188,8 +209,12 @@ def _apart(
     return (
         f"one step of ({loops}) goes ({have}) elements on in {value.tensor.name}, and must go ({need}), "
         f"as in its {wanted.tensor.name}{list(wanted.tensor.shape)};\n"
-        f"pack {value.tensor.name}: cache_read, split and transform_layout put elements side by side"
+        f"{_pack(value)}"
     )
+
+
+def _pack(value: Load) -> str:
+    return f"pack {value.tensor.name}: cache_read, split and transform_layout put elements side by side"
 
 
 def fixed(strides: tuple[Extent, ...] | None) -> tuple[int, ...] | None:

@@ -135,7 +135,7 @@ def _matched(intrinsic: Intrinsic, variables: list[Axis], value: Expr, target: L
     """The first way to let loops stand for axes in which all agrees; what is wrong with the order as written, if none."""
     first: Mismatch | None = None
     for axes in _assignments(intrinsic, variables):
-        matcher = Matcher(axes, intrinsic.strided)
+        matcher = Matcher(axes, intrinsic.strided, intrinsic.fixed)
         try:
             matcher.match(intrinsic.formula, value)
             matcher.place(_element(intrinsic), target)

@@ -107,7 +107,8 @@ class _Gemm:
         s = s.reorder(stage, self._tile_order())
         s, outermost, block = self._fused(s)
         s = s.vectorize(f"{stage}.{self.lane}") if not self.dot else s.unroll(f"{stage}.{self.vectors}")
-        s = s.unroll(f"{stage}.{self.row}").unroll(f"{stage}.{self.unrolled}")
+        if self.dot is None or not self.dot.tiles:
+            s = s.unroll(f"{stage}.{self.row}").unroll(f"{stage}.{self.unrolled}")
         s = s.parallel(f"{stage}.{outermost}")
         for producer in plan.here:
             s = compute_here(s, producer, f"{stage}.{outermost}", plan.columns)
@@ -135,7 +136,7 @@ class _Gemm:
         """The innermost loops done by the intrinsic; groups are whole where the copies are."""
         if dot.padded:
             s = s.pad(self.stage, dot.axis.name, dot.terms)
-        return s.tensorize(f"{self.stage}.{self.results}", str(dot.intrinsic))
+        return s.tensorize(f"{self.stage}.{self.row if dot.tiles else self.results}", str(dot.intrinsic))
 
     def _order(self) -> str:
         """All loops, outermost first."""
@@ -145,8 +146,12 @@ class _Gemm:
         tiles = [*([self.band_in] if self.band_in else []), self.row_in, self.column_in]
         if self.plan.depth is not None:
             blocks.insert(1 if self.plan.sharing == "columns" else 2, self.deep_block)
-        tile = [self.vectors, self.results, self.terms] if self.dot else [self.lane]
-        rest = [*self.steps[:-1], self.deep, self.unrolled, self.row, *tile]
+        tile = [self.unrolled, self.row, self.lane]
+        if self.dot is not None and self.dot.tiles:
+            tile = [self.vectors, self.row, self.results, self.unrolled, self.terms]
+        elif self.dot is not None:
+            tile = [self.unrolled, self.row, self.vectors, self.results, self.terms]
+        rest = [*self.steps[:-1], self.deep, *tile]
         ones = [axis.name for axis in self.roles.stage.all_axes if axis.extent == 1]
         return " ".join([*ones, *self.outside, *blocks, *tiles, *rest])
 

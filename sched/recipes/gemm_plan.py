@@ -51,10 +51,13 @@ def gemm_plan(roles: Roles, target: Target, products: Products | None = None) ->
     assert roles.rows is not None and roles.vector is not None
     rows, columns = register_tile(roles, target)
     columns = max(columns, products.lanes if products is not None else 1)
+    if products is not None and products.tiles:
+        rows, columns = products.rows, products.lanes
     row_tiles = ceil(known(roles.rows.extent) / rows)
     column_tiles = ceil(known(roles.vector.extent) / columns)
     last = known(roles.steps[-1].extent) if roles.steps else 1
-    blocked = last >= LONG and roles.shared is None
+    tiles = products is not None and products.tiles
+    blocked = last >= LONG and roles.shared is None and not tiles
     depth = prod(known(axis.extent) for axis in roles.steps[:-1]) * (BLOCK if blocked else last)
     # A block of columns stays in the second cache while all rows pass by.
     itemsize = roles.itemsize if products is None else dtypes.itemsize(products.stream_dtype)
@@ -74,12 +77,15 @@ def gemm_plan(roles: Roles, target: Target, products: Products | None = None) ->
             even_share(row_tiles, ceil(row_tiles / target.cores), target.cores),
             column_tiles,
         )
+    steps = STEPS
+    if products is not None:
+        steps = products.steps if products.tiles else min(STEPS, products.steps)
     return GemmPlan(
         rows=rows,
         columns=columns,
         row_tiles=row_block,
         column_tiles=column_block,
-        unroll=STEPS if products is None else min(STEPS, products.steps),
+        unroll=steps,
         depth=BLOCK if blocked and (packing == "block" or packed_ahead(roles)) else None,
         packing=packing,
         sharing=sharing,

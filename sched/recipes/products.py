@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from loopwright.sched import dtypes
 from loopwright.sched.intrinsics.registry import Intrinsic, find
+from loopwright.sched.intrinsics.x86_tiles import tile_products
 from loopwright.sched.language.expr import Axis, Binary, Cast, Expr, Load
 from loopwright.sched.language.extents import known
 from loopwright.sched.lowering.prepare import definitions
@@ -22,6 +23,7 @@ from loopwright.sched.scheduling.nest import Nests
 # out at most. LLVM reorders plain additions over all the steps it sees, and sums no longer fit the registers; several vpdpwssd
 # in a row it takes apart into multiplications and additions.
 PREFERRED = {
+    **{made.name: 1 for made in tile_products()},
     "avx512.vnni.dot16x4": 4,
     "avx512.vnni.dot16x4.u32": 4,
     "avx512.vnni.dot16x4.i8u8": 4,
@@ -58,9 +60,10 @@ class Products:
         kept_dtype, stream_dtype: what their copies hold.
         axis: the step of the reduction of which ``terms`` neighbours are a group.
         terms: products that are summed at once.
-        lanes: results of one instruction.
-        steps: groups that may be written out.
+        lanes: results of one instruction; of a product of tiles, its columns.
+        steps: groups that may be written out; a product of tiles has so many in itself.
         intrinsic: the instruction; None for multiply-adds on widened copies.
+        rows: of a product of tiles, its rows; otherwise 1.
         offset: whether the bytes of ``kept`` are stored with another sign, 128 apart, and the sum is corrected.
     """
 
@@ -74,6 +77,12 @@ class Products:
     steps: int = 8
     intrinsic: str | None = None
     offset: bool = False
+    rows: int = 1
+
+    @property
+    def tiles(self) -> bool:
+        """Whether the intrinsic is a product of tiles, with loops over rows and groups of its own."""
+        return self.rows > 1
 
     @property
     def groups(self) -> int:
@@ -113,12 +122,14 @@ def products_of(nests: Nests, roles: Roles, target: Target) -> tuple[Roles, Prod
         if offset and not (_pays(roles) and _takes(intrinsic, _other_sign(kinds), reduce.dtype)):
             continue
         a, b = (operand.dtype for operand in intrinsic.operands)
-        lanes, terms = known(intrinsic.stage.shape[0]), known(intrinsic.operands[0].shape[0])
-        if not _fills(roles, lanes):
+        *rows, lanes = map(known, intrinsic.stage.shape)
+        *groups, terms = map(known, intrinsic.operands[0].shape)
+        if not _fills(roles, lanes) or (rows and offset):  # there are tiles for each combination of signs
             continue
+        height, steps = (*rows, 1)[0], (*groups[1:], steps)[0]
         for axis in reversed(roles.steps):
-            made = Products(*sides, a, b, axis, terms, lanes, steps, name, offset)
-            if made.regular:
+            made = Products(*sides, a, b, axis, terms, lanes, steps, name, offset, height)
+            if made.regular and (not made.tiles or _whole_tiles(made, roles)):
                 return replace(roles, last=axis), made
     wide = reduce.dtype
     if dtypes.is_float(wide) and any(
@@ -126,6 +137,13 @@ def products_of(nests: Nests, roles: Roles, target: Target) -> tuple[Roles, Prod
     ):
         return roles, Products(*sides, wide, wide, roles.steps[-1])
     return roles, None
+
+
+def _whole_tiles(products: Products, roles: Roles) -> bool:
+    """Whether rows and steps are whole tiles: of those that are not, the rest would be ordinary code, and slow."""
+    assert roles.rows is not None
+    whole = known(products.axis.extent) % (products.terms * products.steps) == 0
+    return whole and known(roles.rows.extent) % products.rows == 0
 
 
 def _takes(intrinsic: Intrinsic, kinds: list[str], into: str) -> bool:

@@ -113,6 +113,10 @@ INTERNAL int (*__TVMBackendParallelLaunch)(Lambda, void *, int) = launch;
 #if defined(__x86_64__)
 
 #include <cpuid.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 enum { EAX, EBX, ECX, EDX };
 enum { SSE = 0, AVX = 0x6, AVX512 = 0xe6, AMX = 0x60000 }; /* the registers that the system must save, as in XCR0 */
@@ -143,12 +147,24 @@ static uint64_t saved_registers(void)
     return (uint64_t)high << 32 | low;
 }
 
+/* Linux has to be asked for tiles (ARCH_REQ_XCOMP_PERM), once in a process, or kills it when it uses them. */
+static int granted(unsigned saved)
+{
+    if (saved != AMX) return 1;
+#ifdef __linux__
+    enum { REQUEST_STATE = 0x1023, TILE_DATA = 18 };
+    return syscall(SYS_arch_prctl, REQUEST_STATE, TILE_DATA) == 0;
+#else
+    return 0;
+#endif
+}
+
 static int has(const char *name)
 {
     for (size_t i = 0; i < sizeof known_features / sizeof *known_features; ++i) {
         unsigned reg[4], saved = known_features[i].saved;
         if (strcmp(name, known_features[i].name)) continue;
-        return __get_cpuid_count(known_features[i].leaf, known_features[i].subleaf, &reg[EAX], &reg[EBX], &reg[ECX], &reg[EDX])
+        return granted(saved) && __get_cpuid_count(known_features[i].leaf, known_features[i].subleaf, &reg[EAX], &reg[EBX], &reg[ECX], &reg[EDX])
             && (reg[known_features[i].reg] >> known_features[i].bit & 1) && (saved_registers() & saved) == saved;
     }
     return 0;

@@ -49,11 +49,13 @@ _AVX512 = (
 _ARM = ("neon", "dotprod", "fullfp16", "sve", "sve2", "bf16", "i8mm")
 # Of RISC-V the letters of its name, and extensions of more than one letter.
 _RISCV = ("m", "a", "f", "d", "c", "v", "zba", "zbb", "zbs", "zfh", "zvfh", "zicond", "zvl256b")
-X86_FEATURES = frozenset(
-    (*_X86, *(f"avx512{name}" for name in _AVX512), "avxvnni", "amx-tile", "amx-int8", "amx-bf16")
-)
+TILES = frozenset(("amx-tile", "amx-int8", "amx-bf16"))
+X86_FEATURES = TILES | {*_X86, *(f"avx512{name}" for name in _AVX512), "avxvnni"}
 ARM_FEATURES, RISCV_FEATURES = frozenset(_ARM), frozenset(_RISCV)
 TRACKED = X86_FEATURES | ARM_FEATURES | RISCV_FEATURES
+
+# A system call's number on x86-64, what is asked of it (ARCH_REQ_XCOMP_PERM), and for which state.
+_ARCH_PRCTL, _REQUEST_STATE, _TILE_DATA = 158, 0x1023, 18
 
 # Conservative, for systems that say nothing about their caches.
 _DEFAULT_CACHES = {1: 32 * 1024, 2: 256 * 1024, 3: 2 * 1024 * 1024}
@@ -61,12 +63,21 @@ _DEFAULT_CACHES = {1: 32 * 1024, 2: 256 * 1024, 3: 2 * 1024 * 1024}
 
 @cache
 def cpu_features() -> frozenset[str]:
-    """The arithmetic features this host has, under LLVM's names."""
+    """The arithmetic features this host has, under LLVM's names. Tiles are asked for at once: this process may use them then."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
         return frozenset()
-    return features_in(text)
+    found = features_in(text)
+    return found if found.isdisjoint(TILES) or _tiles_granted() else found - TILES
+
+
+def _tiles_granted() -> bool:
+    """Ask Linux for the tile registers; a process that uses them without is killed. (``Documentation/arch/x86/xstate.rst``)"""
+    import ctypes
+
+    call = getattr(ctypes.CDLL(None), "syscall", None)
+    return call is not None and call(_ARCH_PRCTL, _REQUEST_STATE, _TILE_DATA) == 0
 
 
 def features_in(cpuinfo: str) -> frozenset[str]:

@@ -11,8 +11,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from loopwright.sched import dtypes
 from loopwright.sched.intrinsics import registry
-from loopwright.sched.intrinsics.registry import LlvmFunction
+from loopwright.sched.intrinsics.registry import Intrinsic, LlvmFunction
+from loopwright.sched.language.extents import known_shape
 
 # vdpbf16ps: subnormal numbers count as zero (here only those of the operands and the result, as in the instruction); the upper
 # elements of each pair are multiplied and added first.
@@ -52,6 +54,88 @@ declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
 """
 
 
+# A product of tiles, one element of a factor after the other. (Where the instruction rounds is not looked at: sums in another
+# order are within the bound that a schedule is judged by.)
+TILES = """
+define linkonce_odr void @{symbol}(ptr %out, ptr %a, ptr %b,
+    i64 %o0, i64 %o1, i64 %a0, i64 %a1, i64 %a2, i64 %b0, i64 %b1, i64 %b2) nounwind {{
+entry:
+  br label %each
+each:
+  %n = phi i64 [ 0, %entry ], [ %next, %each ]
+  %t = urem i64 %n, {terms}
+  %gs = udiv i64 %n, {terms}
+  %g = urem i64 %gs, {groups}
+  %js = udiv i64 %gs, {groups}
+  %j = urem i64 %js, {columns}
+  %i = udiv i64 %js, {columns}
+  %o.row = mul i64 %i, %o0
+  %o.column = mul i64 %j, %o1
+  %o.at = add i64 %o.row, %o.column
+  %o = getelementptr {sum}, ptr %out, i64 %o.at
+  %a.row = mul i64 %i, %a0
+  %a.group = mul i64 %g, %a1
+  %a.term = mul i64 %t, %a2
+  %a.rows = add i64 %a.row, %a.group
+  %a.at = add i64 %a.rows, %a.term
+  %b.group = mul i64 %g, %b0
+  %b.column = mul i64 %j, %b1
+  %b.term = mul i64 %t, %b2
+  %b.rows = add i64 %b.group, %b.column
+  %b.at = add i64 %b.rows, %b.term
+  %a.p = getelementptr {element}, ptr %a, i64 %a.at
+  %b.p = getelementptr {element}, ptr %b, i64 %b.at
+  %a.e = load {element}, ptr %a.p, align {size}
+  %b.e = load {element}, ptr %b.p, align {size}
+  %old = load {sum}, ptr %o, align 4
+{step}
+  store {sum} %new, ptr %o, align 4
+  %next = add i64 %n, 1
+  %more = icmp ult i64 %next, {count}
+  br i1 %more, label %each, label %done
+done:
+  ret void
+}}
+"""
+TILE_BYTES = """
+  %x = {left} i8 %a.e to i32
+  %y = {right} i8 %b.e to i32
+  %product = mul i32 %x, %y
+  %new = add i32 %old, %product"""
+TILE_BFLOAT16 = """
+  %x.w = zext i16 %a.e to i32
+  %y.w = zext i16 %b.e to i32
+  %x.s = shl i32 %x.w, 16
+  %y.s = shl i32 %y.w, 16
+  %x = bitcast i32 %x.s to float
+  %y = bitcast i32 %y.s to float
+  %product = fmul float %x, %y
+  %new = fadd float %old, %product"""
+
+
+def _tiles(intrinsic: Intrinsic) -> str:
+    """A product of tiles in scalar code, on rows that may lie apart like those of the instruction."""
+    (rows, columns), (_, groups, terms) = (
+        known_shape(intrinsic.stage.shape),
+        known_shape(intrinsic.operands[0].shape),
+    )
+    kinds = [operand.dtype for operand in intrinsic.operands]
+    size = dtypes.itemsize(kinds[0])
+    left, right = ("zext" if kind == "uint8" else "sext" for kind in kinds)
+    assert isinstance(intrinsic.implementation, LlvmFunction)
+    return TILES.format(
+        symbol=intrinsic.implementation.symbol,
+        groups=groups,
+        terms=terms,
+        columns=columns,
+        count=rows * columns * groups * terms,
+        element=f"i{8 * size}",
+        size=size,
+        sum="i32" if size == 1 else "float",
+        step=TILE_BYTES.format(left=left, right=right) if size == 1 else TILE_BFLOAT16,
+    )
+
+
 @contextmanager
 def emulated(monkeypatch: Any) -> Iterator[None]:
     """Inside, the intrinsics of x86 CPUs need nothing, and their instructions are arithmetic. Schedules are made outside."""
@@ -67,11 +151,12 @@ def emulated(monkeypatch: Any) -> Iterator[None]:
 
     with monkeypatch.context() as patch:
         patch.setattr(tirx, "call_llvm_pure_intrin", call)
-        for name in [name for name in registry.intrinsics() if name.startswith("avx")]:
+        for name in [name for name in registry.intrinsics() if name.startswith(("avx", "amx"))]:
             intrinsic = registry.find(name, "emulated")
             implementation = intrinsic.implementation
             if isinstance(implementation, LlvmFunction):
-                implementation = replace(implementation, source=BFLOAT16)
+                source = _tiles(intrinsic) if implementation.strides else BFLOAT16
+                implementation = replace(implementation, source=source)
             own = replace(intrinsic, implementation=implementation, features=())
             patch.setitem(registry._REGISTERED, name, own)
         yield

@@ -51,7 +51,9 @@ def assert_exact(schedule: Schedule) -> lw.Kernel:
 def test_bytes_of_either_sign(left: str, right: str, size: tuple[int, int, int]) -> None:
     schedule = default_schedule(product(*size, left, right), ONE_CORE)
     assert instruction(schedule) == "avx2.dot8x2.i16"
-    assert "vpmaddwd" in assert_exact(schedule).source("asm")
+    # Where the CPU has it, LLVM makes one instruction of the products and the addition.
+    assert re.search("vpmaddwd|vpdpwssd", str(assert_exact(schedule).source("asm")))
+    assert_exact(default_schedule(schedule.work, host()))
 
 
 @AVX2
@@ -113,9 +115,11 @@ def convolution(**options: object) -> Workload:
 @AVX2
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_convolutions_of_bytes(name: str) -> None:
-    schedule = default_schedule(convolution(**CONVOLUTIONS[name]), host())
+    work = convolution(**CONVOLUTIONS[name])
+    schedule = default_schedule(work, ONE_CORE)
     assert instruction(schedule) == "avx2.dot8x2.i16"
     assert_exact(schedule)
+    assert_exact(default_schedule(work, host()))
 
 
 @pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
@@ -329,4 +333,5 @@ def test_tuning_keeps_the_instruction_in_the_log(tmp_path: Path) -> None:
     kernel = lw.build(work, target="cpu", log=log)
     arrays = extremes(work)
     np.testing.assert_array_equal(kernel(*arrays), work.reference(*arrays))
-    assert str(kernel.provenance).startswith("matmul") and instruction(kernel.schedule) == "avx2.dot8x2.i16"
+    assert str(kernel.provenance).startswith("matmul")
+    assert instruction(kernel.schedule) == instruction(default_schedule(work, host()))
