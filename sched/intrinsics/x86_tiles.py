@@ -153,38 +153,8 @@ def _configured() -> Iterator[int]:
     yield from (0,) * 8
 
 
-_BYTES = "".join(rf"\{byte:02X}" for byte in _configured())
-_CONFIGURATION = f'@loopwright_tiles = linkonce_odr hidden constant [64 x i8] c"{_BYTES}", align 64'
-_DECLARED]
-        return "\n".join(lines) + "\n"
-
-
-def _loaded(operand: str, register: int, y: int, x: int, far: str) -> list[str]:
-    """Load a tile of an operand: ``y`` tiles of rows down, ``x`` tiles along a row, and ``far`` bytes from there."""
-    place = f"%{operand}.{register}"
-    return [
-        f"  {place}.y = mul i64 %{operand}.tile, {y}",
-        f"  {place}.x = add i64 {place}.y, {x * ROW_BYTES}",
-        f"  {place}.at = add i64 {place}.x, {far}",
-        f"  {place} = getelementptr i8, ptr %{operand}, i64 {place}.at",
-        f"  call void @llvm.x86.tileloadd64(i8 {register}, ptr {place}, i64 %{operand}.row)",
-    ]
-
-
-def _configured() -> Iterator[int]:
-    """The bytes of a configuration: the first palette, and eight tiles of full size."""
-    yield from (1, *(0,) * 15)
-    for _ in range(8):
-        yield from (ROW_BYTES, 0)
-    yield from (0,) * 16
-    yield from (ROWS,) * 8
-    yield from (0,) * 8
-
-
-_CONFIGURATION = [
-    f'@loopwright_tiles = linkonce_odr hidden constant [64 x i8] c"{"".join(f"{chr(92)}{byte:02X}" for byte in _configured())}", '
-    "align 64"
-]
+_SETTINGS = "".join(rf"\{byte:02X}" for byte in _configured())
+_CONFIGURATION = f'@loopwright_tiles = linkonce_odr hidden constant [64 x i8] c"{_SETTINGS}", align 64'
 _DECLARED = [
     "declare void @llvm.x86.ldtilecfg(ptr)",
     "declare void @llvm.x86.tilerelease()",
