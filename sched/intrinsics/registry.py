@@ -21,7 +21,7 @@ from loopwright.sched.language.stage import Input, Stage
 from loopwright.sched.language.workload import Workload
 
 # Of one operand: an implementation is compared with its definition on all of them.
-MOST_ELEMENTS = 1 << 15
+MOST_ELEMENTS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,15 @@ class LlvmFunction:
     It is called as ``void symbol(out*, a*, b*, ...)`` with the first elements of the result (which it adds to, if the
     definition reduces) and of the inputs. With ``strides``, an ``i64`` follows for every dimension of each of them, in
     elements: then they need not be contiguous. ``fixed`` has those that must be a certain number, of the result and of each
-    input in order; None where any will do.
+    input in order; None where any will do. ``begins`` is the symbol of a second function in ``source``, which does the same but
+    for what the result holds: its sums begin anew, so where one call has all terms of a sum, no zeros are stored before.
     """
 
     symbol: str
     source: str
     strides: bool = False
     fixed: tuple[tuple[int | None, ...], ...] = ()
+    begins: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,16 @@ class Intrinsic:
         """Of operands that lie apart: which strides must be a certain number; by their names, the result's too."""
         fixed = self.implementation.fixed if isinstance(self.implementation, LlvmFunction) else ()
         return dict(zip((self.stage.name, *(tensor.name for tensor in self.operands)), fixed, strict=False))
+
+    @property
+    def holds_sums(self) -> bool:
+        """Whether it reads and writes results where they lie, in rows of an array: no buffer of its own is needed for them."""
+        return isinstance(self.implementation, LlvmFunction) and self.implementation.strides
+
+    @property
+    def begins(self) -> bool:
+        """Whether it can begin the sums that it accumulates."""
+        return isinstance(self.implementation, LlvmFunction) and bool(self.implementation.begins)
 
     @property
     def of_warp(self) -> bool:

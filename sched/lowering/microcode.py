@@ -69,7 +69,7 @@ def _called(function: LlvmFunction, s: Microkernel, place: Callable[[Load], tupl
     args = [tirx.address_of(BufferLoad(*place(first))) for first, _ in parts]
     if function.strides:
         args += [tirx.const(step, "int64") for _, steps in parts for step in steps]
-    call = Evaluate(tirx.call_extern("void", function.symbol, *args))
+    call = Evaluate(tirx.call_extern("void", function.begins if s.begins else function.symbol, *args))
     return AttrStmt(tirx.const(0, "int32"), "pragma_import_llvm", StringImm(function.source), call)
 
 

@@ -23,7 +23,7 @@ from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.registers import register_cut
 from loopwright.sched.lowering.stmt import Alloc, Bind, Buffer, For, If, Stmt, Store, Variable, seq
 from loopwright.sched.lowering.storage import MOST_ROOM
-from loopwright.sched.lowering.tensorizing import starts, tensorized
+from loopwright.sched.lowering.tensorizing import begun, holds_sums, starts, tensorized
 from loopwright.sched.scheduling.nest import Loop
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ class Reduction:
         """Set up, accumulate, finish."""
         tile = self._tile(self.inner, self.frame)
         padded = not same_shape(self.frame.definition.run, self.frame.definition.stage.shape)
-        if self._plain() and not tile.small and not padded and not self.limits:
+        apart = tile.small and not holds_sums(self.frame.nest)
+        if self._plain() and not apart and not padded and not self.limits:
             return self._in_place()
         cut = self._register_cut()
         if cut:
@@ -111,7 +112,8 @@ class Reduction:
             frame.in_phase("init"), self.inner, lambda f: self._put(f, tile.elements(f), self._start(f))
         )
         update = self._update(self.position, frame, tile)
-        return seq(tile.allocated, start, update, self._finish(frame, tile))
+        sums = seq(start, update) if self.started else begun(start, update)
+        return seq(tile.allocated, sums, self._finish(frame, tile))
 
     def _register_cut(self) -> dict[str, int]:
         """For loops of the accumulators' tile: how many iterations a piece of it has, if it is too large for the registers."""
@@ -179,7 +181,7 @@ class Reduction:
             self.inner,
             lambda f: self._put(f, self._elements(f, None), self._start(f)),
         )
-        return seq(start, update)
+        return begun(start, update)
 
     # --- the loops that accumulate ------------------------------------------------------------------------------
 

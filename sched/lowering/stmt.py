@@ -100,6 +100,7 @@ class Microkernel(Stmt):
             may lie apart.
         operands: in the intrinsic's order.
         accumulates: whether the result goes on from what is there.
+        begins: whether it has all terms of its sums, and begins them itself.
     """
 
     intrinsic: str
@@ -107,6 +108,7 @@ class Microkernel(Stmt):
     operands: tuple[tuple[Load, tuple[int, ...]], ...]
     accumulates: bool
     meaning: Stmt
+    begins: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ In the tail of a loop there are fewer iterations than the intrinsic has: that pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import permutations
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,9 @@ from loopwright.sched.language.extents import known
 from loopwright.sched.lowering.affine import number
 from loopwright.sched.lowering.frame import Frame
 from loopwright.sched.lowering.matching import Matcher, Mismatch
-from loopwright.sched.lowering.stmt import Microkernel, Stmt
+from loopwright.sched.lowering.stmt import Microkernel, Stmt, seq
 from loopwright.sched.scheduling.address import shown
-from loopwright.sched.scheduling.nest import Loop, Nests
+from loopwright.sched.scheduling.nest import Loop, Nests, StageNest
 
 if TYPE_CHECKING:
     from loopwright.sched.lowering.loopnest import Builder
@@ -118,6 +119,18 @@ def tensorized(
     operands = tuple((found[t.name].first, found[t.name].strides) for t in intrinsic.operands)
     reduces = intrinsic.stage.reduce is not None
     return Microkernel(intrinsic.name, (out.first, out.strides), operands, reduces, ordinary())
+
+
+def holds_sums(nest: StageNest) -> bool:
+    """Whether an intrinsic does the stage that needs no buffer for its sums beside the stage's own."""
+    return nest.tensor is not None and find(nest.tensor[1], f"tensorize {nest.name}").holds_sums
+
+
+def begun(start: Stmt, update: Stmt) -> Stmt:
+    """What sets sums up, and what adds to them; in one, where an intrinsic has all terms and can begin the sums itself."""
+    if isinstance(update, Microkernel) and find(update.intrinsic, "tensorize").begins:
+        return replace(update, accumulates=False, begins=True, meaning=seq(start, update.meaning))
+    return seq(start, update)
 
 
 def _refused(tensor: tuple[str, str] | None, stage: str, reason: str) -> ScheduleError:

@@ -8,6 +8,7 @@ instruction, narrow floats are widened once, in the copies, and not in the inner
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 
 from loopwright.sched import dtypes
 from loopwright.sched.intrinsics.registry import Intrinsic, find
@@ -48,6 +49,8 @@ PREFERRED = {
 
 # Reads of an element of the operand that runs along the vector axis, from which on it pays to sum it once more for an offset.
 OFTEN = 32
+# Columns that a product of tiles fills up, if they are fewer; how many larger products a core has, at least.
+TILE_LANES, SHARES = 32, 4
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ def products_of(nests: Nests, roles: Roles, target: Target) -> tuple[Roles, Prod
         height, steps = (*rows, 1)[0], (*groups[1:], steps)[0]
         for axis in reversed(roles.steps):
             made = Products(*sides, a, b, axis, terms, lanes, steps, name, offset, height)
-            if made.regular and (not made.tiles or _whole_tiles(made, roles)):
+            if made.regular and (not made.tiles or _whole_tiles(made, roles, target)):
                 return replace(roles, last=axis), made
     wide = reduce.dtype
     if dtypes.is_float(wide) and any(
@@ -139,11 +142,17 @@ def products_of(nests: Nests, roles: Roles, target: Target) -> tuple[Roles, Prod
     return roles, None
 
 
-def _whole_tiles(products: Products, roles: Roles) -> bool:
-    """Whether rows and steps are whole tiles: of those that are not, the rest would be ordinary code, and slow."""
-    assert roles.rows is not None
-    whole = known(products.axis.extent) % (products.terms * products.steps) == 0
-    return whole and known(roles.rows.extent) % products.rows == 0
+def _whole_tiles(products: Products, roles: Roles, target: Target) -> bool:
+    """Whether rows and steps are whole tiles: of those that are not, the rest would be ordinary code, and slow. Of large products
+    the columns, too, and there are enough of them for the cores."""
+    assert roles.rows is not None and roles.vector is not None
+    rows, columns = known(roles.rows.extent), known(roles.vector.extent)
+    if rows % products.rows or known(products.axis.extent) % (products.terms * products.steps):
+        return False
+    many = (
+        rows // products.rows * (columns // products.lanes) * prod(known(axis.extent) for axis in roles.outer)
+    )
+    return products.lanes <= TILE_LANES or (columns % products.lanes == 0 and many >= SHARES * target.cores)
 
 
 def _takes(intrinsic: Intrinsic, kinds: list[str], into: str) -> bool:

@@ -64,11 +64,17 @@ def check_implementations(nests: Nests) -> None:
 
 
 def _compare(intrinsic: Intrinsic) -> None:
+    _compare_repeated(intrinsic, ROUNDS)
+    if intrinsic.begins:  # as it does where one call has all terms of the sums
+        _compare_repeated(intrinsic, 1)
+
+
+def _compare_repeated(intrinsic: Intrinsic, rounds: int) -> None:
     from loopwright.sched.reference import Expected
     from loopwright.sched.runtime.build import lower_schedule, signature_of
     from loopwright.sched.runtime.kernel import compile_function
 
-    work = _repeated(intrinsic)
+    work = _repeated(intrinsic, rounds)
     stage = work.stages[0]
     loops = [axis.name for axis in (*stage.axes, *stage.reduce_axes)]
     again = next(axis.name for axis in stage.all_axes if axis.name.startswith("again"))
@@ -86,14 +92,14 @@ def _compare(intrinsic: Intrinsic) -> None:
             )
 
 
-def _repeated(intrinsic: Intrinsic) -> Workload:
+def _repeated(intrinsic: Intrinsic, rounds: int) -> Workload:
     """The definition done several times over, on operands that lie one after the other."""
     stage = intrinsic.stage
     name = "again"
     while any(axis.name == name for axis in stage.all_axes):
         name += "_"
-    again = Axis(name, ROUNDS, stage.reduce is not None)
-    inputs = {t.name: Input(t.name, (ROUNDS, *t.shape), t.dtype) for t in intrinsic.operands}
+    again = Axis(name, rounds, stage.reduce is not None)
+    inputs = {t.name: Input(t.name, (rounds, *t.shape), t.dtype) for t in intrinsic.operands}
 
     def change(e: Expr) -> Expr | None:
         return Load(inputs[e.tensor.name], (again, *e.indices), e.dtype) if isinstance(e, Load) else None

@@ -96,6 +96,26 @@ each:
 done:
   ret void
 }}
+define linkonce_odr void @{symbol}_new(ptr %out, ptr %a, ptr %b,
+    i64 %o0, i64 %o1, i64 %a0, i64 %a1, i64 %a2, i64 %b0, i64 %b1, i64 %b2) nounwind {{
+entry:
+  br label %each
+each:
+  %n = phi i64 [ 0, %entry ], [ %next, %each ]
+  %j = urem i64 %n, {columns}
+  %i = udiv i64 %n, {columns}
+  %o.row = mul i64 %i, %o0
+  %o.column = mul i64 %j, %o1
+  %o.at = add i64 %o.row, %o.column
+  %o = getelementptr i32, ptr %out, i64 %o.at
+  store i32 0, ptr %o, align 4
+  %next = add i64 %n, 1
+  %more = icmp ult i64 %next, {sums}
+  br i1 %more, label %each, label %done
+done:
+  call void @{symbol}(ptr %out, ptr %a, ptr %b, i64 %o0, i64 %o1, i64 %a0, i64 %a1, i64 %a2, i64 %b0, i64 %b1, i64 %b2)
+  ret void
+}}
 """
 TILE_BYTES = """
   %x = {left} i8 %a.e to i32
@@ -128,6 +148,7 @@ def _tiles(intrinsic: Intrinsic) -> str:
         groups=groups,
         terms=terms,
         columns=columns,
+        sums=rows * columns,
         count=rows * columns * groups * terms,
         element=f"i{8 * size}",
         size=size,

@@ -51,7 +51,8 @@ def assert_exact(schedule: Schedule, monkeypatch: pytest.MonkeyPatch) -> None:
     ("size", "tile"),
     [
         ((32, 32, 64), "32x32x64"),
-        ((64, 96, 512), "32x32x256"),
+        ((64, 96, 512), "32x32x512"),
+        ((128, 192, 192), "64x64x64"),
         ((48, 40, 128), "16x32x64"),  # columns are filled up
         ((32, 64, 2048), "32x32x1024"),
     ],

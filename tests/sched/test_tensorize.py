@@ -202,6 +202,39 @@ def test_a_function_in_llvms_assembly() -> None:
     computes(base.reorder("C", "jo io ko ii").tensorize("C.ji", "gemv").parallel("C.jo"))
 
 
+# The same, with sums that begin anew.
+GEMV_NEW = GEMV.replace("@gemv_update", "@gemv_new").replace("load float, ptr %op", "fadd float 0.0, 0.0")
+
+
+@pytest.mark.parametrize("steps", [4, 12])
+@pytest.mark.parametrize("rows", ["C.i", "C.ji"])
+def test_a_function_that_can_begin_sums(steps: int, rows: str) -> None:
+    """Where it has all their terms, nothing sets them up before, and they stand in the stage's own array."""
+    both = lw.LlvmFunction("gemv_update", GEMV + GEMV_NEW, strides=True, begins="gemv_new")
+    lw.intrinsic("gemv2", rows_times_row, both)
+    base = (
+        product_of_rows(9, 32, steps)
+        .schedule()
+        .tile("C", j=("jo", "ji", 8), k=("ko", "ki", 4))
+        .reorder("C", "i jo ko ji ki" if rows == "C.i" else "jo i ko ji ki")
+    )
+    kernel = computes(base.tensorize("C.ji", "gemv2"))
+    assert ("gemv_new" in str(kernel.source("tir")).replace("@gemv_new", "")) == (steps == 4)
+    assert "C_acc" not in str(kernel.source("tir"))
+
+
+def test_a_function_that_begins_sums_wrongly_is_found() -> None:
+    wrong = GEMV_NEW.replace("fadd float 0.0, 0.0", "fadd float 0.0, 1.0")
+    lw.intrinsic(
+        "gemv3",
+        rows_times_row,
+        lw.LlvmFunction("gemv_update", GEMV + wrong, strides=True, begins="gemv_new"),
+    )
+    base = product_of_rows(9, 32, 4).schedule().tile("C", j=("jo", "ji", 8), k=("ko", "ki", 4))
+    with pytest.raises(lw.BuildError, match="the intrinsic 'gemv3' does not do what its definition says"):
+        lw.build(base.work, schedule=base.reorder("C", "i jo ko ji ki").tensorize("C.ji", "gemv3"))
+
+
 def test_a_function_on_vectors() -> None:
     from tvm import tirx
 
