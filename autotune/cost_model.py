@@ -29,8 +29,8 @@ from loopwright.sched.runtime.target import Target
 Array = np.ndarray[Any, Any]
 PathLike = str | os.PathLike[str]
 
-SCHEMA = 1
-"""The version of what the attribute ``loopwright`` holds."""
+SCHEMA = 2
+"""The version of what the trees predict and of what the attribute ``loopwright`` holds."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class CostModel:
         if lessons:
             rows = np.concatenate([lesson.rows for lesson in lessons])
             scores = np.concatenate([scored(lesson.times) for lesson in lessons])
-            model.fit(rows, scores, [len(lesson.rows) for lesson in lessons])
+            model.fit(rows, scores)
         trials = sum(len(lesson.rows) for lesson in lessons)
         if model.booster is None:
             raise TuneError(
@@ -146,7 +146,7 @@ class CostModel:
                 temporary.unlink()
 
     def predict(self, rows: Array) -> Array:
-        """Scores of candidates: the more, the faster.
+        """Scores of candidates: how near each is to the best of its workload.
 
         Args:
             rows: a row of features for each, as :meth:`loopwright.autotune.space.SearchSpace.rows` gives them.

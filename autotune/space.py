@@ -265,6 +265,27 @@ class SearchSpace:
                 )
         return rows
 
+    def rows_of_others(self, known: Array, chosen: Sequence[Mapping[str, Any]]) -> Array:
+        """Feature rows of candidates of another shape, whose sketches are not at hand.
+
+        Args:
+            known: :data:`NAMES` of each.
+            chosen: the values of their knobs; those of a name that is not used here are not looked at.
+        """
+        rows = np.full((len(known), len(self.feature_names)), np.nan, np.float32)
+        rows[:, : len(NAMES)] = known
+        rows[:, [NAMES.index(f"outer{n}") for n in range(3)]] = (
+            np.nan
+        )  # extents of loops are their shape's own
+        for column, name in enumerate(self._knobs, len(NAMES) + 1):
+            values = next(sketch.knobs[name] for sketch in self.sketches if name in sketch.knobs)
+            for row, value in enumerate(knobs.get(name) for knobs in chosen):
+                if isinstance(value, int) and not isinstance(value, bool):
+                    rows[row, column] = np.log2(max(value, 0.5))
+                elif value in values:
+                    rows[row, column] = values.index(value)
+        return rows
+
     @property
     def shared_by(self) -> int:
         """How many cores share the work that a candidate does alone when it is screened."""

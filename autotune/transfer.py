@@ -1,7 +1,7 @@
 """What trials of other shapes teach: a log's records of the same operator, as samples for the cost model.
 
 A record holds the features of its candidate, which mean the same for every workload. So a model can be trained on records whose
-formula is not at hand; of knobs and sketches, which belong to one workload, it then knows nothing.
+formula is not at hand. Knobs of one name are the same choice in all shapes of an operator; which sketch had them is not told.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ from loopwright.sched.runtime.target import Target
 
 Array = np.ndarray[Any, Any]
 # Which features these are: another number where :data:`NAMES`, or what one of them means, has changed.
-VERSION = 4
+VERSION = 5
 # Of so many workloads, the nearest ones, and of so many trials of each.
 MOST_WORKLOADS, MOST_TRIALS = 4, 150
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """Trials of one other workload: a row of :data:`NAMES` for each, and its time in seconds, infinite for a failure."""
+    """Trials of one other workload: of each a row of :data:`NAMES`, its seconds, infinite for a failure, and its knobs."""
 
     rows: Array
     times: Array
+    chosen: tuple[Mapping[str, Any], ...] = ()
 
 
 def features_of(row: Array) -> dict[str, Any]:
@@ -83,4 +84,4 @@ def _lesson(group: list[Record]) -> Lesson:
     order = np.argsort(times, kind="stable")
     if len(order) > MOST_TRIALS:
         order = order[np.linspace(0, len(order) - 1, MOST_TRIALS).astype(int)]
-    return Lesson(rows[order], times[order])
+    return Lesson(rows[order], times[order], tuple(group[n].chosen for n in order))

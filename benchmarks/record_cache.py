@@ -2,8 +2,9 @@
 
 Run: ``python -m benchmarks.record_cache conv softmax --minutes 8``, on a machine that does nothing else. ``conv`` is the space
 that is searched, ``conv-1`` to ``conv-3`` are other shapes. A recording that was killed, or ran out of time, goes on where it
-was. Once all points are there, all are measured twice more, and of its times the least counts: one lucky time would be the goal
-of every search, and one disturbed time would be taken for the candidate's. Then the recording is written compressed.
+was. All points are measured once, then all of them again, as often as ``--times`` says, and of its times the least counts: one
+lucky time would be the goal of every search, and one disturbed time would be taken for the candidate's. Then the recording is
+written compressed.
 """
 
 from __future__ import annotations
@@ -24,8 +25,6 @@ from loopwright.bench.machine import facts, other_load
 from loopwright.sched.runtime.target import Target
 
 FOLDER = Path(__file__).parent / "caches"
-# How often a point is measured, in passes over all of them.
-TIMES = 3
 
 
 def shape(name: str) -> tuple[Space, int]:
@@ -43,17 +42,17 @@ def shape(name: str) -> tuple[Space, int]:
     return known[space], int(number or 0)
 
 
-def due(cache: Cache, points: Sequence[Point]) -> list[Point]:
-    """What is to be measured next: a pass over those that were measured the fewest times, as long as that is too seldom.
+def due(cache: Cache, points: Sequence[Point], times: int) -> list[Point]:
+    """What is to be measured next: a pass over those that were measured the fewest times, as long as these are too few.
 
     What failed is not tried again.
     """
     again = [point for point in points if point not in cache.failures]
-    fewest = min((cache.counts[point] for point in again), default=TIMES)
-    return [point for point in again if cache.counts[point] == fewest] if fewest < TIMES else []
+    fewest = min((cache.counts[point] for point in again), default=times)
+    return [point for point in again if cache.counts[point] == fewest] if fewest < times else []
 
 
-def record(name: str, folder: Path, target: Target, until: float) -> bool:
+def record(name: str, folder: Path, target: Target, until: float, times: int) -> bool:
     """Go on with one recording until a moment of ``time.monotonic()``; whether it is complete."""
     space, number = shape(name)
     found, points = recorded(space, number, target)
@@ -61,16 +60,16 @@ def record(name: str, folder: Path, target: Target, until: float) -> bool:
 
     def told(count: int, best: float | None) -> None:
         if count % 200 == 0:
-            rate, left = count / (time.monotonic() - began), len(due(recorder.cache, points))
+            rate, left = count / (time.monotonic() - began), len(due(recorder.cache, points, times))
             print(f"{name}: {rate:.1f}/s, {left} left, best {(best or 0) * 1e6:.1f} us", flush=True)
 
     path = folder / f"{name}.jsonl"
     recorder = Recorder(Cache.of(space.shapes[number], target, found), path, told)
-    while time.monotonic() < until and (left := due(recorder.cache, points)):
+    while time.monotonic() < until and (left := due(recorder.cache, points, times)):
         # Other workers for each pass: to these no code is known.
         with Nursery() as nursery, Bench(nursery, None, target) as bench:
             recorder.record(left, bench, until)
-    if due(recorder.cache, points):
+    if due(recorder.cache, points, times):
         return False
     cache = recorder.cache
     cache.save(path.with_suffix(".jsonl.gz"))
@@ -89,6 +88,7 @@ def main() -> int:
     parser.add_argument(
         "--minutes", type=float, default=60.0, help="stop after so long, to go on another time"
     )
+    parser.add_argument("--times", type=int, default=3, help="how often each point is measured")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where recordings lie")
     options = parser.parse_args()
     for name in options.names:
@@ -100,7 +100,7 @@ def main() -> int:
         print(load)
     options.folder.mkdir(parents=True, exist_ok=True)
     until = time.monotonic() + 60 * options.minutes
-    complete = [record(name, options.folder, target, until) for name in options.names]
+    complete = [record(name, options.folder, target, until, options.times) for name in options.names]
     return 0 if all(complete) else 1
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from loopwright.autotune.features.nestshape import Size, least
-from loopwright.autotune.features.program import NAMES, Numbers, Structure, features
+from loopwright.autotune.features.program import GROWING, NAMES, Numbers, Structure, features
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.language.extents import known
+from loopwright.sched.language.workload import Workload
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.knobs import Derived, Knob, knobs_in
 
@@ -40,6 +42,7 @@ class Filling:
         self.schedule = schedule
         self.target = target
         self.names = tuple(schedule.knobs)
+        self._points = points(schedule.work)
         self.factors: list[tuple[str, str, Any]] = []  # stage, outer loop, factor
         structural: set[str] = set()
         for directive in schedule.directives:
@@ -59,7 +62,8 @@ class Filling:
         self._structures: dict[tuple[int, ...], tuple[Structure, dict[str, Array]] | None] = {}
 
     def rows(self, sketch: Sketch, choices: Array) -> Array:
-        """Features of each row of choices; NaN where the directives refuse the values."""
+        """Features of each row of choices, those that grow with the workload per point of it; NaN where the directives refuse the
+        values."""
         rows = np.full((len(choices), len(NAMES)), np.nan, np.float32)
         kinds, which = np.unique(choices[:, self.structural], axis=0, return_inverse=True)
         which = which.reshape(-1)
@@ -73,6 +77,7 @@ class Filling:
                 extents, steps = self._axes(values, base) if self.factored else ({}, {})
                 numbers = Numbers(self._arrays(values), extents, steps)
                 rows[positions] = features(structure, numbers, self.target, len(positions))
+        rows[:, GROWING] -= np.log2(self._points)
         return rows
 
     def _structure(
@@ -131,6 +136,18 @@ class Filling:
                 for kept in (lengths, extents, steps):
                     kept[_partial(directive)] = dict(kept[stage])
         return extents, steps
+
+
+def points(work: Workload) -> float:
+    """How many times the bodies of a workload's stages are evaluated, over all of their axes.
+
+    >>> from loopwright import ops
+    >>> points(ops.matmul(M=2, N=3, K=5))
+    30.0
+    """
+    return (
+        float(sum(math.prod(known(axis.extent) for axis in stage.all_axes) for stage in work.stages)) or 1.0
+    )
 
 
 def _evaluate(value: Any, values: Mapping[str, Array]) -> Array:

@@ -52,6 +52,12 @@ _LOGARITHMIC = {
     "side_points", "side_estimate", "all_operations", "all_fetches", "all_code", "threads", "shared_bytes",
     *(f"{feature}_{nth}" for nth in SIDES for feature in ("time", "fetch", "lanes", "inner_reduction")),
 }  # fmt: skip
+# Of these, those that grow with the workload: counts and times. A search compares them per point, whatever the shape.
+_GROWING = {
+    "estimate", "compute", "fetch", "move1", "move2", "move3", "side_points", "all_operations", "all_fetches",
+    *(f"{feature}_{nth}" for nth in SIDES for feature in ("time", "fetch")),
+}  # fmt: skip
+GROWING = [nth for nth, name in enumerate(NAMES) if name in _GROWING]
 LOGARITHMS = [nth for nth, name in enumerate(NAMES) if name in _LOGARITHMIC]
 # What is said of a stage that there is not.
 NO_SIDE: list[Size] = [1, 1, 1, 0, 0, 1]

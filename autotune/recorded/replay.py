@@ -72,4 +72,5 @@ class Replay:
 
     def lesson(self) -> Lesson:
         """What this recording teaches other shapes."""
-        return Lesson(self.rows[:, : len(NAMES)], self.values)
+        chosen = tuple(self.space.sketches[point.space].chosen(point.choice) for point in self.points)
+        return Lesson(self.rows[:, : len(NAMES)], self.values, chosen)

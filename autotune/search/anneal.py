@@ -27,6 +27,7 @@ class AnnealOptions:
     Attributes:
         chains: walkers.
         tries: moves of each walker between two batches, while it cools; their features are computed together.
+        first_walks: how often all of that happens before the first batch, if the model knows something from other workloads.
         explore: share of a batch that is drawn at random.
         explore_first: the same for the first batch, when the model knows nothing yet.
         alike: at most this share of a batch may be one step away from something better in it.
@@ -35,6 +36,7 @@ class AnnealOptions:
 
     chains: int = 128
     tries: int = 12
+    first_walks: int = 4
     explore: float = 0.1
     explore_first: float = 0.4
     alike: float = 0.4
@@ -73,7 +75,13 @@ class AnnealSearch:
             return []
         share = self.options.explore if self.model.ready else self.options.explore_first
         wanted = count - round(share * count)
-        ranked = self._walk()
+        visited = self._walk()
+        if self.model.ready and not self.memory.points:
+            # Others' trials say where to go, and the chains begin anywhere.
+            for _ in range(self.options.first_walks - 1):
+                visited |= self._walk()
+        ranked = sorted(visited, key=lambda point: -visited[point])
+        ranked = [point for point in ranked if point not in self.memory.seen]
         if not self.memory.points:
             ranked = self.space.seeds()[: wanted // 2] + ranked
         if closing:
@@ -90,11 +98,10 @@ class AnnealSearch:
 
     def teach(self, lessons: Sequence[Lesson]) -> None:
         """Let the model begin with what other shapes have shown."""
-        width = len(self.space.feature_names)
         for lesson in lessons:
-            rows = np.full((len(lesson.rows), width), np.nan, np.float32)
-            rows[:, : lesson.rows.shape[1]] = lesson.rows
-            self._lessons.append((rows, scored(lesson.times)))
+            self._lessons.append(
+                (self.space.rows_of_others(lesson.rows, lesson.chosen), scored(lesson.times))
+            )
         self._fit()
 
     def learn(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality | None:
@@ -109,11 +116,11 @@ class AnnealSearch:
         return quality
 
     def _fit(self) -> None:
-        """Fit the model to this workload's measurements and to what others say; each is ranked within itself."""
+        """Fit the model to this workload's measurements and to what others say; scores are each one's own."""
         rows = [part for part, _ in self._lessons] + self._rows
         scores = [part for _, part in self._lessons] + ([self.memory.scores()] if self._rows else [])
         if rows:
-            self.model.fit(np.concatenate(rows), np.concatenate(scores), [len(part) for part in scores])
+            self.model.fit(np.concatenate(rows), np.concatenate(scores))
 
     def _quality(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality:
         new = ((p, t) for p, t in zip(points, times, strict=True) if p not in self.memory)
@@ -124,15 +131,15 @@ class AnnealSearch:
         speed = 1.0 / np.array([t for _, t in measured])
         return Quality(len(measured), rank_correlation(predicted, speed), recall_at(predicted, speed, 8))
 
-    def _walk(self) -> list[Point]:
-        """Let the chains walk; the unmeasured points they visited, best predicted first."""
+    def _walk(self) -> dict[Point, float]:
+        """Let the chains walk; the points they visited, with what the model says of each."""
         rng, options = self._rng, self.options
         elite = self.memory.best(options.chains // 4)
         kept = self._chains[: options.chains - len(elite) - options.chains // 4]
         chains = elite + kept
         chains += self.space.sample(rng, options.chains - len(chains))
         if not chains:
-            return []
+            return {}
         moved = self.space.neighbours(rng, chains * options.tries)
         # Features are computed for many points in little more time than for a few: not for the chains first.
         energy, new = np.split(self.model.predict(self.space.rows(chains + moved)), [len(chains)])
@@ -146,8 +153,7 @@ class AnnealSearch:
                 chains[nth], energy[nth] = moved[turn * len(chains) + nth], tried[nth]
         order = np.argsort(-energy, kind="stable")
         self._chains = list(dict.fromkeys(chains[n] for n in order))
-        ranked = sorted(visited, key=lambda point: -visited[point])
-        return [point for point in ranked if point not in self.memory.seen]
+        return visited
 
     def _around_best(self) -> list[Point]:
         """Every point one knob away from one of the best."""

@@ -275,7 +275,7 @@ def test_a_changed_library(library: Path, tmp_path: Path) -> None:
 
 
 def test_a_library_for_another_cpu(library: Path, tmp_path: Path) -> None:
-    foreign = patched(library, tmp_path / "foreign.so", b'"features":["avx"', b'"features":["sve"')
+    foreign = patched(library, tmp_path / "foreign.so", b'"avx",', b'"sve",')
     with pytest.raises(TargetError, match="was built for a CPU with sve; this one lacks it"):
         lw.load(foreign)
 
