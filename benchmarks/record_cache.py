@@ -2,9 +2,9 @@
 
 Run: ``python -m benchmarks.record_cache conv softmax --minutes 8``, on a machine that does nothing else. ``conv`` is the space
 that is searched, ``conv-1`` to ``conv-3`` are other shapes. A recording that was killed, or ran out of time, goes on where it
-was. All points are measured once, then all of them again, as often as ``--times`` says, and of its times the least counts: one
-lucky time would be the goal of every search, and one disturbed time would be taken for the candidate's. Then the recording is
-written compressed.
+was. All points are measured once, then all of them again, as often as ``--times`` says, and the median of a point's times counts:
+one that was disturbed would be taken for the candidate's, and one that met a core running faster than usual would be the goal of
+every search. Then the recording is written compressed.
 """
 
 from __future__ import annotations

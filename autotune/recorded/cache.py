@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -38,9 +39,10 @@ class Cache:
         work: the workload.
         target: what it was measured for.
         sketches: the schedules with knobs; points are numbered in them.
-        times: the seconds that each point took on one core, the least of all measurements.
+        times: the seconds that each point took on one core, the median of all measurements.
         failures: why other points failed.
         counts: how often each point was measured.
+        measured: the seconds of each time.
         facts: the device, the versions, and when recording began.
 
     Example::
@@ -55,6 +57,7 @@ class Cache:
     times: dict[Point, float] = field(default_factory=dict)
     failures: dict[Point, str] = field(default_factory=dict)
     counts: Counter[Point] = field(default_factory=Counter)
+    measured: dict[Point, list[float]] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -138,7 +141,9 @@ class Cache:
         if isinstance(result, str):
             self.failures[point] = result
         else:
-            self.times[point] = min(result, self.times.get(point, np.inf))
+            seconds = self.measured.setdefault(point, [])
+            seconds.append(result)
+            self.times[point] = median(seconds)
 
     def save(self, path: Path) -> None:
         """Write it compressed, the points in order; the same content gives the same bytes."""

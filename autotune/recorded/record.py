@@ -41,7 +41,7 @@ class Recorder:
         self._best = min(self.cache.times.values(), default=None)
 
     def record(self, points: Sequence[Point], bench: Bench, until: float | None = None) -> None:
-        """Measure points in this order, also such as were measured before; of all times of a point the least counts.
+        """Measure points in this order, also such as were measured before; of all times of a point the median counts.
 
         After ``until``, a moment of ``time.monotonic()``, none is begun.
         """

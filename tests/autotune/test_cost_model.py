@@ -154,7 +154,7 @@ WRONG: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         lambda data: data.replace(b'"loopwright"', b'"other"'),
         "does not say what it was fitted to",
     ),
-    "newer schema": (rewritten(lambda about: about.update(v=2)), "a description of version 2, not 1"),
+    "newer schema": (rewritten(lambda about: about.update(v=3)), "a description of version 3, not 2"),
     "other version": (rewritten(lambda about: about.update(features=0)), "features of version 0, not"),
     "other features": (renamed, "it has other features; fit it anew"),
     "no target": (rewritten(lambda about: about.pop("target")), "does not say on what target"),

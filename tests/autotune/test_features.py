@@ -7,8 +7,9 @@ import pytest
 
 from loopwright import ops
 from loopwright.autotune.features.nestshape import NestShape, access_of
-from loopwright.autotune.features.program import NAMES, Numbers, Structure, features
-from loopwright.autotune.space import SearchSpace, Sketch
+from loopwright.autotune.features.filling import points
+from loopwright.autotune.features.program import GROWING, NAMES, Numbers, Structure, features
+from loopwright.autotune.space import Point, SearchSpace, Sketch
 from loopwright.sched.language.expr import loads
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.scheduling.knobs import knob
@@ -66,8 +67,21 @@ def test_a_row_is_what_the_filled_schedule_gives(work: Workload) -> None:
         schedule = space.schedule(point)
         assert schedule is not None
         row = features(Structure.of(schedule.nests), Numbers(), AVX2, 1)[0]
+        row[GROWING] -= np.log2(points(work))
         found = dict(zip(NAMES, space.rows([point])[0], strict=False))
         np.testing.assert_allclose(list(found.values()), row, rtol=1e-4, atol=1e-4, err_msg=str((found, row)))
+
+
+def test_what_grows_with_a_workload_is_counted_per_point() -> None:
+    """A schedule whose tiles divide both shapes does the same work per point of either."""
+    rows = []
+    for M in (64, 128):
+        work = ops.matmul(M=M, N=64, K=64)
+        schedule = work.schedule().split("C.i", ("io", "ii"), knob("rows", [4])).vectorize("C.j", 8)
+        rows.append(SearchSpace((Sketch("t", schedule),), AVX2).rows([Point(0, (0,))])[0])
+    for name in ("compute", "fetch", "all_operations", "all_fetches"):
+        assert NAMES.index(name) in GROWING
+        assert rows[0][NAMES.index(name)] == pytest.approx(rows[1][NAMES.index(name)], abs=1e-4)
 
 
 def test_derived_and_structural_knobs() -> None:

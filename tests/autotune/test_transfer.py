@@ -12,9 +12,10 @@ from loopwright.autotune.log import TuningLog
 from loopwright.autotune.model import rank_correlation
 from loopwright.autotune.record import Record
 from loopwright.autotune.search.anneal import AnnealSearch
-from loopwright.autotune.space import SearchSpace
+from loopwright.autotune.space import SearchSpace, Sketch
 from loopwright.autotune.transfer import MOST_TRIALS, VERSION, features_of, lessons
 from loopwright.autotune.tune import tune
+from loopwright.sched.scheduling.knobs import knob
 from tests.autotune.logs import CPU, failed, make
 
 from .spaces import AVX2, space_of
@@ -81,3 +82,25 @@ def test_a_run_learns_from_the_log(tmp_path: Path) -> None:
     work = ops.matmul(M=48, N=32, K=40)
     tune(work, trials=4, log=log)
     assert all(record.predicted is not None for record in TuningLog(log).records(work.key))
+
+
+def test_knobs_of_one_name_are_the_same_choice_in_other_shapes() -> None:
+    work = ops.matmul(M=64, N=64, K=64)
+    template = (
+        work.schedule()
+        .split("C.i", ("io", "ii"), knob("rows", [2, 4]))
+        .reorder("C", knob("order", ["io ii k j", "io k ii j"]))
+    )
+    space = SearchSpace((Sketch("t", template),), AVX2)
+    known = np.arange(4 * len(NAMES), dtype=np.float32).reshape(4, -1)
+    chosen = [
+        {"rows": 8, "order": "io k ii j"},
+        {"rows": 2, "order": "an order that is not here", "depth": 5},
+        {"rows": True},
+        {},
+    ]
+    rows = dict(zip(space.feature_names, space.rows_of_others(known, chosen).T, strict=True))
+    np.testing.assert_array_equal(rows["knob:rows"], [3.0, 1.0, np.nan, np.nan])
+    np.testing.assert_array_equal(rows["knob:order"], [1.0, np.nan, np.nan, np.nan])
+    assert np.isnan(rows["sketch"]).all() and np.isnan(rows["outer1"]).all()
+    np.testing.assert_array_equal(rows["lanes"], known[:, NAMES.index("lanes")])
