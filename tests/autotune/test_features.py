@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from loopwright import ops
-from loopwright.autotune.features.nestshape import NestShape, access_of
 from loopwright.autotune.features.filling import points
+from loopwright.autotune.features.nestshape import NestShape, access_of
 from loopwright.autotune.features.program import GROWING, NAMES, Numbers, Structure, features
 from loopwright.autotune.space import Point, SearchSpace, Sketch
 from loopwright.sched.language.expr import loads
