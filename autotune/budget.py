@@ -6,8 +6,9 @@ import time
 from dataclasses import dataclass
 
 DEFAULT_TRIALS = 200
-# Trials between two fits of the model: fewer at first, when it knows nothing.
-FIRST_BATCH, BATCH = 32, 64
+# Trials between two fits of the model: fewer at first, when it knows nothing; fewer still when it knows other shapes, since the
+# first few of this one say how far to trust that.
+FIRST_BATCH, TAUGHT_BATCH, BATCH = 32, 16, 64
 # The last part of a run looks close to the best there is.
 CLOSING = 0.2
 
@@ -24,13 +25,17 @@ class Budget:
     start: float
     patience: int | None = None
 
-    def next_batch(self, done: int, cores: int, stale: int = 0) -> int:
-        """The size of the next batch, when the last ``stale`` trials have improved nothing; 0 at the end."""
+    def next_batch(self, done: int, cores: int, stale: int = 0, taught: bool = False) -> int:
+        """The size of the next batch, when the last ``stale`` trials have improved nothing; 0 at the end.
+
+        ``taught``: whether other shapes' trials have taught the model.
+        """
         if self.until is not None and time.monotonic() >= self.until:
             return 0
         if self.patience is not None and stale >= self.patience:
             return 0
-        size = max(FIRST_BATCH if done == 0 else BATCH, 2 * cores)
+        first = done < FIRST_BATCH if taught else done == 0
+        size = max((TAUGHT_BATCH if taught else FIRST_BATCH) if first else BATCH, 2 * cores)
         if self.trials is None:
             return size
         left = self.trials - done

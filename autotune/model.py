@@ -45,9 +45,9 @@ class Model(Protocol):
     def ready(self) -> bool:
         """Whether it has learnt enough for its predictions to mean something."""
 
-    def fit(self, rows: Array, scores: Array) -> None:
+    def fit(self, rows: Array, scores: Array, weights: Array | None = None) -> None:
         """Learn from all measurements so far: a row of features for each, and how near it is to the best of its workload: 1
-        for that, 0 for a failure.
+        for that, 0 for a failure. ``weights`` has how often each counts; without it each counts once.
         """
 
     def predict(self, rows: Array) -> Array:
@@ -62,7 +62,7 @@ class RandomModel:
     def __init__(self, seed: int = 0) -> None:
         self._rng = np.random.default_rng(seed)
 
-    def fit(self, rows: Array, scores: Array) -> None:
+    def fit(self, rows: Array, scores: Array, weights: Array | None = None) -> None:
         """Learn nothing."""
 
     def predict(self, rows: Array) -> Array:
@@ -75,7 +75,7 @@ class AnalyticModel:
 
     ready = True
 
-    def fit(self, rows: Array, scores: Array) -> None:
+    def fit(self, rows: Array, scores: Array, weights: Array | None = None) -> None:
         """Learn nothing."""
 
     def predict(self, rows: Array) -> Array:
@@ -108,7 +108,7 @@ class XGBModel:
         """Whether it has learnt anything, from samples or elsewhere."""
         return self.booster is not None or self._base is not None
 
-    def fit(self, rows: Array, scores: Array) -> None:
+    def fit(self, rows: Array, scores: Array, weights: Array | None = None) -> None:
         """Fit anew to all samples: a fraction of a second for a thousand."""
         if len(rows) < FEWEST or float(np.ptp(scores)) == 0.0:
             return
@@ -117,7 +117,9 @@ class XGBModel:
         # Of the columns that a tree may use, as many are to be knobs as others, however few they are.
         likely = np.ones(rows.shape[1])
         likely[len(NAMES) :] = len(NAMES) / max(1, rows.shape[1] - len(NAMES))
-        data = xgboost.DMatrix(rows, label=scores, missing=float("nan"), nthread=1, feature_weights=likely)
+        data = xgboost.DMatrix(
+            rows, label=scores, weight=weights, missing=float("nan"), nthread=1, feature_weights=likely
+        )
         if self._base is not None:
             data.set_base_margin(self._base.predict(rows))
         self.booster = xgboost.train(self._parameters, data, num_boost_round=self._rounds)

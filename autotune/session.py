@@ -89,8 +89,9 @@ class Session:
         self._planning = 0.0
         self._noise = Noise()
         self._guests: list[Record] = []  # of the log, that took part in finals
-        if not objective.relative:  # others tell of times only
-            search.teach(lessons(work, target, others))
+        found = [] if objective.relative else lessons(work, target, others)  # others tell of times only
+        search.teach(found)
+        self.taught = bool(found)
         records = log.records(work.key, target)
         self.aim = Aim(objective, work, space.shared_by, records)
         self._held = self.aim.known.figure  # when it last fell by GAIN

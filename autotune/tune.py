@@ -178,9 +178,9 @@ def tune(
 def run_batches(session: Session, bench: Measuring, budget: Budget) -> None:
     """Batch after batch, until the budget or the space is used up."""
     done, cores = 0, len(bench.pool.seats)
-    while (size := budget.next_batch(done, cores, session.stale)) > 0:
+    while (size := budget.next_batch(done, cores, session.stale, session.taught)) > 0:
         closing = budget.closing(done)
-        ahead = budget.next_batch(done + size, cores)
+        ahead = budget.next_batch(done + size, cores, taught=session.taught)
         measured = session.round(bench, size, budget.until, closing, ahead)
         if measured == 0:
             break

@@ -164,7 +164,7 @@ def _share(parts: list[_Part], bench: Measuring) -> None:
     while open_parts := [part for part in parts if not part.over]:
         part = max(open_parts, key=lambda p: p.claim)
         session, start = part.session, time.monotonic()
-        size = part.budget.next_batch(part.done, len(bench.pool.seats), session.stale)
+        size = part.budget.next_batch(part.done, len(bench.pool.seats), session.stale, session.taught)
         if size == 0:
             part.over = True
             continue

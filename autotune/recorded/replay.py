@@ -59,7 +59,8 @@ class Replay:
         if lessons:
             search.teach(lessons)
         budget, found = Budget(most, None, 0.0), list[float]()
-        while size := budget.next_batch(len(found), self.cache.target.cores):
+        taught = bool(lessons)
+        while size := budget.next_batch(len(found), self.cache.target.cores, taught=taught):
             points = search.propose(size, budget.closing(len(found)))
             scores = [self.scores[point] for point in points]
             if not points:

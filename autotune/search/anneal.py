@@ -20,6 +20,10 @@ from loopwright.autotune.transfer import Lesson
 Array = np.ndarray[Any, Any]
 
 
+# How often a trial of the workload counts beside one of another shape.
+OWN = 10.0
+
+
 @dataclass(frozen=True)
 class AnnealOptions:
     """The settings of annealing.
@@ -116,11 +120,14 @@ class AnnealSearch:
         return quality
 
     def _fit(self) -> None:
-        """Fit the model to this workload's measurements and to what others say; scores are each one's own."""
+        """Fit the model to what others say, and to this workload's measurements, which count for more."""
         rows = [part for part, _ in self._lessons] + self._rows
         scores = [part for _, part in self._lessons] + ([self.memory.scores()] if self._rows else [])
         if rows:
-            self.model.fit(np.concatenate(rows), np.concatenate(scores))
+            weights = np.ones(sum(map(len, scores)))
+            if self._lessons and self._rows:
+                weights[-len(scores[-1]) :] = OWN
+            self.model.fit(np.concatenate(rows), np.concatenate(scores), weights)
 
     def _quality(self, points: Sequence[Point], times: Sequence[float | None]) -> Quality:
         new = ((p, t) for p, t in zip(points, times, strict=True) if p not in self.memory)
