@@ -229,7 +229,8 @@ class Builder:
         split = self._peels_here(frame, loop)
         if split is not None and loop.kind != "parallel":
             whole = floor_divided(frame.extent(split.parent), frame.factor(split))
-            main = self._run(frame.choose(split, "full"), loop, whole, body)
+            # What never runs is not built: an intrinsic in there would count as used.
+            main = Seq(()) if surely(whole, 0) else self._run(frame.choose(split, "full"), loop, whole, body)
             last = frame.choose(split, "tail")
             tail = in_tail(self.nests, last, split, lambda f: self._bind(f, frame, loop, node(whole), body))
             return seq(main, tail)

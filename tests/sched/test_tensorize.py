@@ -338,3 +338,11 @@ def test_an_intrinsic_may_have_all_the_loops_of_a_reduction() -> None:
         .transform_layout("Bp", "jo ji k")
     )
     computes(schedule.tensorize("C.ji", "avx2.dot8x2.i16"))
+
+
+@X86
+def test_an_intrinsic_that_would_never_run_is_refused() -> None:
+    """There are fewer columns than it computes: all of them are the tail, and that is ordinary code."""
+    schedule = packed(product(4, 5, 6, "int16", "int16"), 8, 2)
+    with pytest.raises(lw.ScheduleError, match="the loops from there inwards are ji in 5"):
+        schedule.tensorize("C.ji", "avx2.dot8x2.i16")
