@@ -274,9 +274,8 @@ class SearchSpace:
         """
         rows = np.full((len(known), len(self.feature_names)), np.nan, np.float32)
         rows[:, : len(NAMES)] = known
-        rows[:, [NAMES.index(f"outer{n}") for n in range(3)]] = (
-            np.nan
-        )  # extents of loops are their shape's own
+        extents = [NAMES.index(f"outer{n}") for n in range(3)]
+        rows[:, extents] = np.nan  # of loops outside: their shape's own
         for column, name in enumerate(self._knobs, len(NAMES) + 1):
             values = next(sketch.knobs[name] for sketch in self.sketches if name in sketch.knobs)
             for row, value in enumerate(knobs.get(name) for knobs in chosen):

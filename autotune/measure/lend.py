@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 
 from loopwright.autotune.measure.process import die_with
+from loopwright.sched.runtime.hardware import cpu_features
 
 # Before it is started again: long enough not to burn a core where it ends at once.
 PAUSE_SECONDS = 0.5
@@ -53,6 +54,7 @@ def _serve(tracker: tuple[str, int], key: str, host: str) -> None:
     """TVM's server, in this process, until it fails."""
     from tvm.rpc.server import _listen_loop
 
+    cpu_features()  # asks the system for the registers that kernels may use: sessions are forks of this process
     with socket.create_server(("", 0)) as listening:
         port = listening.getsockname()[1]
         _listen_loop(listening, port, key, tracker, "", host or None)
