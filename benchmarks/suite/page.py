@@ -17,7 +17,7 @@ QUIET = 0.1
 HEAD = """\
 # Beside other libraries
 
-Each row is tuned for {minutes:g} minutes, then timed beside NumPy, PyTorch, JAX, ONNX Runtime, OpenCV, Halide and MetaSchedule:
+Each row is tuned for {minutes:g} min, then timed beside NumPy, PyTorch, JAX, ONNX Runtime, OpenCV, Halide and MetaSchedule:
 the same arrays and threads, each in a process of its own, which take turns for {runs} runs of {burst:g} s. A run counts by the
 median of its calls. A ratio is how many times as fast Loopwright is, with its 95% interval over the runs; a bar is met if the
 interval reaches it; where none does, a note says what the profile shows and what was tried. Weights are packed beforehand by

@@ -81,9 +81,9 @@ def seven_bits(array: Array) -> Array:
     return array >> 1 if array.dtype == np.uint8 else array
 
 
-def _gemm(name: str, least: float, M: int, N: int, K: int, **options: Any) -> Row:
+def _gemm(name: str, least: float, M: int, N: int, K: int, note: str = "", **options: Any) -> Row:
     kind = "gemm constant" if "weights" in options else "gemm"
-    return Row(name, kind, lambda: ops.matmul(M=M, N=N, K=K, **options), least)
+    return Row(name, kind, lambda: ops.matmul(M=M, N=N, K=K, **options), least, note=note)
 
 
 def _bytes(name: str, least: float, size: int, **options: Any) -> Row:
@@ -134,11 +134,25 @@ CONVOLUTIONS: dict[str, dict[str, Any]] = {
 ROWS: tuple[Row, ...] = (
     _gemm("gemm 1024", 1.03, 1024, 1024, 1024),
     _gemm("gemm 512", 1.03, 512, 512, 512),
-    _gemm("gemm 2048", 1.03, 2048, 2048, 2048),
+    _gemm(
+        "gemm 2048",
+        1.03,
+        2048,
+        2048,
+        2048,
+        note="one core alone reaches 91% of its peak, both together 84%: blocks of B beyond the second cache are read from the "
+        "third by both at once, which candidates, screened on one core, do not show",
+    ),
     _gemm("gemm 128x3072x768 constant B", 1.0, 128, 3072, 768, weights="B"),
     _gemm("gemm 128x768x3072 constant B", 1.0, 128, 768, 3072, weights="B"),
     _gemm("gemm 1009", 1.0, 1009, 1009, 1009),
-    Row("batched 12x128x128x64", "batched", lambda: ops.batch_matmul(B=12, M=128, N=128, K=64), 1.1),
+    Row(
+        "batched 12x128x128x64",
+        "batched",
+        lambda: ops.batch_matmul(B=12, M=128, N=128, K=64),
+        1.1,
+        note="as fast as PyTorch, at 85% of the peak; the bar is 94% of it, with the start of the threads included",
+    ),
     _gemm("matrix-vector 1x1000x2048", 1.0, 1, 1000, 2048),
     _bytes("int8 gemm 1024 prepacked", 1.0, 1024, weights="B"),
     _bytes("int8 gemm 1024", 0.97, 1024),
