@@ -88,7 +88,7 @@ class Intrinsic:
     @property
     def strided(self) -> bool:
         """Whether its operands may lie apart in memory."""
-        return self.of_warp or (isinstance(self.implementation, LlvmFunction) and self.implementation.strides)
+        return self.of_warp or self.holds_sums
 
     @property
     def fixed(self) -> dict[str, tuple[int | None, ...]]:

@@ -57,8 +57,7 @@ declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
 # A product of tiles, one element of a factor after the other. (Where the instruction rounds is not looked at: sums in another
 # order are within the bound that a schedule is judged by.)
 TILES = """
-define linkonce_odr void @{symbol}(ptr %out, ptr %a, ptr %b,
-    i64 %o0, i64 %o1, i64 %a0, i64 %a1, i64 %a2, i64 %b0, i64 %b1, i64 %b2) nounwind {{
+define linkonce_odr void @{symbol}({arguments}) nounwind {{
 entry:
   br label %each
 each:
@@ -69,10 +68,7 @@ each:
   %js = udiv i64 %gs, {groups}
   %j = urem i64 %js, {columns}
   %i = udiv i64 %js, {columns}
-  %o.row = mul i64 %i, %o0
-  %o.column = mul i64 %j, %o1
-  %o.at = add i64 %o.row, %o.column
-  %o = getelementptr {sum}, ptr %out, i64 %o.at
+{result}
   %a.row = mul i64 %i, %a0
   %a.group = mul i64 %g, %a1
   %a.term = mul i64 %t, %a2
@@ -96,27 +92,32 @@ each:
 done:
   ret void
 }}
-define linkonce_odr void @{symbol}_new(ptr %out, ptr %a, ptr %b,
-    i64 %o0, i64 %o1, i64 %a0, i64 %a1, i64 %a2, i64 %b0, i64 %b1, i64 %b2) nounwind {{
+define linkonce_odr void @{symbol}_new({arguments}) nounwind {{
 entry:
   br label %each
 each:
   %n = phi i64 [ 0, %entry ], [ %next, %each ]
   %j = urem i64 %n, {columns}
   %i = udiv i64 %n, {columns}
-  %o.row = mul i64 %i, %o0
-  %o.column = mul i64 %j, %o1
-  %o.at = add i64 %o.row, %o.column
-  %o = getelementptr i32, ptr %out, i64 %o.at
+{result}
   store i32 0, ptr %o, align 4
   %next = add i64 %n, 1
   %more = icmp ult i64 %next, {sums}
   br i1 %more, label %each, label %done
 done:
-  call void @{symbol}(ptr %out, ptr %a, ptr %b, i64 %o0, i64 %o1, i64 %a0, i64 %a1, i64 %a2, i64 %b0, i64 %b1, i64 %b2)
+  call void @{symbol}({arguments})
   ret void
 }}
 """
+TILE_ARGUMENTS = (
+    "ptr %out, ptr %a, ptr %b, i64 %o0, i64 %o1, i64 %a0, i64 %a1, i64 %a2, i64 %b0, i64 %b1, i64 %b2"
+)
+# Where the element in row i and column j of the result lies.
+TILE_RESULT = """
+  %o.row = mul i64 %i, %o0
+  %o.column = mul i64 %j, %o1
+  %o.at = add i64 %o.row, %o.column
+  %o = getelementptr i32, ptr %out, i64 %o.at"""
 TILE_BYTES = """
   %x = {left} i8 %a.e to i32
   %y = {right} i8 %b.e to i32
@@ -145,6 +146,8 @@ def _tiles(intrinsic: Intrinsic) -> str:
     assert isinstance(intrinsic.implementation, LlvmFunction)
     return TILES.format(
         symbol=intrinsic.implementation.symbol,
+        arguments=TILE_ARGUMENTS,
+        result=TILE_RESULT,
         groups=groups,
         terms=terms,
         columns=columns,
