@@ -72,8 +72,9 @@ class Bench:
         with ExitStack() as stack:
             self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="loopwright-")))
             seats = seats_for(self.target, self._farm.count() if self._farm else 0)
-            slow = DEVICE_SHARE_SECONDS if isinstance(self.target, DeviceTarget) else None
-            self.pool = stack.enter_context(Pool(self._nursery, self._limits, seats, slow))
+            device = isinstance(self.target, DeviceTarget)
+            slow = DEVICE_SHARE_SECONDS if device else None
+            self.pool = stack.enter_context(Pool(self._nursery, self._limits, seats, slow, in_step=device))
             self.finals = stack.enter_context(Finals(self._nursery, self._limits, self.target.cores))
             self._stack = stack.pop_all()
         return self

@@ -30,6 +30,7 @@ class Pool:
         limits: for each candidate.
         cores: the cores to pin workers to; by default all that this process may use.
         share_seconds: for how long a worker is given candidates at a time, instead of the usual second.
+        in_step: whether workers wait for each other before they run what they have built: then all are given as much.
     """
 
     def __init__(
@@ -38,11 +39,13 @@ class Pool:
         limits: Limits,
         cores: Sequence[int | None] | None = None,
         share_seconds: float | None = None,
+        in_step: bool = False,
     ) -> None:
         places: Sequence[int | None] = cores if cores is not None else (usable_cores() or (None,))
         self.seats = [Seat(nursery, 1, core, limits) for core in places]
         self.twins = Twins()
         self._share_seconds = SHARE_SECONDS if share_seconds is None else share_seconds
+        self._in_step = in_step
         self._queue: deque[Candidate] = deque()
         self._held: list[tuple[Candidate, str]] = []  # with its code, which another candidate is trying
         self._alone: set[int] = set()  # trials that share nothing any more
@@ -84,13 +87,19 @@ class Pool:
         """Have an idle worker try what comes next."""
         if not self._queue or (until is not None and time.monotonic() > until):
             return
-        # Towards the end less at a time, so that all workers end together.
-        most = int(self._share_seconds / self._pace(task.key))
-        share = min(TOGETHER, most, len(self._queue) // (2 * len(self.seats)))
+        share = self._share(task)
         batch = [self._queue.popleft()]
         while len(batch) < share and not self._alone & {batch[0].trial, self._queue[0].trial}:
             batch.append(self._queue.popleft())
         seat.take(task, batch, cut())
+
+    def _share(self, task: Task) -> int:
+        """How many candidates a worker is given: towards the end fewer, so that all workers end together."""
+        most = min(TOGETHER, int(self._share_seconds / self._pace(task.key)))
+        if self._in_step:
+            idle = sum(not seat.busy for seat in self.seats)
+            return min(most, -(-len(self._queue) // idle))
+        return min(most, len(self._queue) // (2 * len(self.seats)))
 
     def _wait(self) -> None:
         """Wait for a worker to speak, or for the next look at the limits."""
@@ -130,7 +139,7 @@ class Pool:
         """Learn how long a candidate takes."""
         if outcome.ok:
             spent = sum((outcome.build_seconds, *outcome.spent.values()))
-            self._paces[task] = 0.5 * (self._pace(task) + spent)
+            self._paces[task] = 0.5 * (self._paces.get(task, spent) + spent)
 
     def _choose(self, seat: Seat, on_outcome: OnOutcome) -> None:
         """Let a worker go on with the candidates whose code nobody has tried or is trying."""

@@ -38,7 +38,7 @@ class CudaRunner:
         keep_nothing(setting)
         opened(setting.target)
         turns = Turns(setting.folder.parent / "device", disturbing=False)
-        self.building, self.alone = turns.building, turns.alone
+        self.building, self.alone, self.in_a_row = turns.building, turns.alone, turns.alone
         self.outputs = setting.outputs
         self.inputs = [_copied(array) for array in setting.inputs]
         self.strips = [_Strips(guarded) for guarded in self.outputs]
@@ -48,7 +48,7 @@ class CudaRunner:
 
     def compile_screened(self, several: Sequence[Lowered]) -> list[Function]:
         """All in one program."""
-        return compiled_together(several)
+        return [*compiled_together(several)]
 
     def compile_finalist(self, lowered: Lowered) -> Function:
         """As it will be deployed."""

@@ -40,6 +40,10 @@ class HostRunner:
         """At once."""
         return nullcontext()
 
+    def in_a_row(self) -> AbstractContextManager[None]:
+        """At once."""
+        return nullcontext()
+
     def compile_screened(self, several: Sequence[Lowered]) -> list[Function]:
         """Compiled with fewer of LLVM's passes, all in one module."""
         return build.compile_screened(several)

@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from loopwright.autotune.measure.run_device import CACHE_BYTES, MOST_CALLS, compiled_together, keep_nothing
+from loopwright.autotune.measure.kept_programs import KeptPrograms
+from loopwright.autotune.measure.run_device import (
+    CACHE_BYTES,
+    MOST_CALLS,
+    Candidate,
+    compiled_together,
+    keep_nothing,
+)
 from loopwright.autotune.measure.runner import Function, Setting
 from loopwright.autotune.measure.timing import Flush, Stopwatch
 from loopwright.autotune.measure.turns import Turns
+from loopwright.sched.runtime.device.build import DeviceLowered
 from loopwright.sched.runtime.device.opencl import is_cpu, opened, seconds
 from loopwright.sched.runtime.device.target import DeviceTarget
 
@@ -36,19 +44,24 @@ class OpenClRunner:
         self.context, self.queue = opened(setting.target)
         device = self.queue.device
         self._late = is_cpu(device)
+        self._kept = KeptPrograms(setting.folder.parent / "programs")
         turns = Turns(setting.folder.parent / "device", disturbing=self._late)
-        self.building, self.alone = turns.building, turns.alone
+        self.building, self.alone, self.in_a_row = turns.building, turns.alone, turns.alone
         self._strips = [self._placed(guarded) for guarded in self.outputs]
         self._arguments = [*map(self._copied, setting.inputs), *(array for _, _, array in self._strips)]
         self._flush = self._flusher(device.global_mem_cache_size or CACHE_BYTES) if setting.cold else None
 
     def compile_screened(self, several: Sequence[Lowered]) -> list[Function]:
         """All in one program."""
-        return compiled_together(several)
+        found = compiled_together(several)
+        if self._late:
+            self._kept.keep(found)
+        return [*found]
 
     def compile_finalist(self, lowered: Lowered) -> Function:
-        """Compiled by the device's own compiler."""
-        return self.compile_screened([lowered])[0]
+        """In the program that it was screened in; in one of its own, if there is none."""
+        assert isinstance(lowered, DeviceLowered)
+        return self._kept.find(lowered) or self.compile_screened([lowered])[0]
 
     def prime(self, function: Any) -> None:
         """On a CPU, run one block: PoCL compiles a kernel when its first block is to run, which takes the longer."""

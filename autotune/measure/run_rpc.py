@@ -71,6 +71,10 @@ class RpcRunner:
         """At once: nothing is timed here."""
         return nullcontext()
 
+    def in_a_row(self) -> AbstractContextManager[None]:
+        """At once: each candidate waits for a device of its own."""
+        return nullcontext()
+
     @contextmanager
     def alone(self) -> Iterator[None]:
         """With a device of its own."""

@@ -67,6 +67,11 @@ class Runner(Protocol):
         """Entered while a candidate runs; waits for what must not run beside it."""
         ...
 
+    def in_a_row(self) -> AbstractContextManager[None]:
+        """Entered while candidates run one after the other, each of them :meth:`alone`: where these wait for what others
+        compile, they wait once for all."""
+        ...
+
     def compile_screened(self, several: Sequence[Lowered]) -> list[Function]:
         """Functions for candidates that are compared and thrown away; quickly compiled, if that says enough of them."""
         ...

@@ -28,6 +28,7 @@ class Turns:
     def __init__(self, path: Path, disturbing: bool) -> None:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         self._disturbing = disturbing
+        self._mine = False
 
     @contextmanager
     def building(self) -> Iterator[None]:
@@ -40,9 +41,16 @@ class Turns:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """One may run."""
-        with self._held(fcntl.LOCK_EX):
+        """One may run; entered again inside, it is still the same one's turn."""
+        if self._mine:
             yield
+            return
+        with self._held(fcntl.LOCK_EX):
+            self._mine = True
+            try:
+                yield
+            finally:
+                self._mine = False
 
     @contextmanager
     def _held(self, how: int) -> Iterator[None]:

@@ -124,9 +124,10 @@ class Worker:
             functions = self.compile_all(task, self.ask(self.lower_all(task, candidates)))
             functions = self.prime_all(task, functions)
             spent = (time.perf_counter() - start) / len(candidates)
-        for trial, function in functions.items():
-            attempt = partial(self.attempt, task, function, message["cut"], spent)
-            self.answer(trial, partial(self.in_turn, task, attempt, trial))
+        with self.turn(task.runner.in_a_row, "run"):
+            for trial, function in functions.items():
+                attempt = partial(self.attempt, task, function, message["cut"], spent)
+                self.answer(trial, partial(self.in_turn, task, attempt, trial))
 
     @contextmanager
     def turn(

@@ -5,6 +5,8 @@ There is nothing to share between threads there: vectors, registers and caches a
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from loopwright.sched.errors import ScheduleError
 from loopwright.sched.scheduling.checks import sizes
 from loopwright.sched.scheduling.schedule import Schedule
@@ -15,10 +17,11 @@ BLOCK = "blockIdx.x"
 LEFT_OUT = ("stream", "prefetch", "prepack")
 
 
-def in_blocks(schedule: Schedule) -> Schedule:
+def in_blocks(schedule: Schedule, copies_at_root: bool = False) -> Schedule:
     """The same loops, with those in parallel bound to blocks, and what is computed inside them in the thread's own memory.
 
-    A stage at root with no parallel loop gets one: the outermost that can be.
+    A stage at root with no parallel loop gets one: the outermost that can be. Copies of inputs that are more than a thread may
+    have stand at root with ``copies_at_root``, and all blocks read them.
 
     Raises:
         ScheduleError: something in it has no form for a device.
@@ -33,6 +36,8 @@ def in_blocks(schedule: Schedule) -> Schedule:
     for directive in schedule.directives:
         if directive.kind == "parallel":
             made = made.bind(directive.get("loop"), BLOCK)
+        elif directive.kind == "cache_read" and copies_at_root:
+            made = made.add(replace(directive, args=tuple(arg for arg in directive.args if arg[0] != "at")))
         elif directive.kind not in LEFT_OUT:
             made = made.add(directive)
     for name, nest in made.nests.stages.items():

@@ -77,12 +77,14 @@ def default_schedule(work: Workload, target: Target, run: int = 1) -> Schedule:
 def on_device(work: Workload, target: DeviceTarget) -> Schedule:
     """For a device: that of the CPU which it is, in blocks, if these can be; else that for GPUs."""
     if target.processor is not None and not work.sizes:
-        try:
-            schedule = in_blocks(default_schedule(work, target.processor))
-        except ScheduleError:
-            return device_schedule(work, target)
-        if runs_on(schedule, target):
-            return schedule
+        on_cpu = default_schedule(work, target.processor)
+        for copies_at_root in (False, True):
+            try:
+                schedule = in_blocks(on_cpu, copies_at_root)
+            except ScheduleError:
+                continue
+            if runs_on(schedule, target):
+                return schedule
     return device_schedule(work, target)
 
 

@@ -40,24 +40,27 @@ class KernelFunction:
     exact: bool
 
 
-def emit_kernels(program: stmt.Program, vectors: bool, bits: bool) -> tuple[KernelFunction, ...]:
+def emit_kernels(
+    program: stmt.Program, vectors: bool, bits: bool, counted: str = "int32"
+) -> tuple[KernelFunction, ...]:
     """The kernels of a program, in the order they run.
 
     Args:
         vectors: whether the language loads vectors at any multiple of their elements' size.
         bits: whether its text would lose digits of constants, which are given by their bits then.
+        counted: the type that places in buffers are counted in: a GPU's registers have 32 bits, a CPU's 64.
 
     Raises:
         BuildError: a buffer has more elements than indices can tell apart, or a formula calls a C function.
     """
     launches = enumerate(stmt.launches_of(program))
     with by_bits(bits):
-        return tuple(_kernel(f"{program.name}_{n}", launch, vectors) for n, launch in launches)
+        return tuple(_kernel(f"{program.name}_{n}", launch, vectors, counted) for n, launch in launches)
 
 
-def _kernel(name: str, launch: stmt.Launch, vectors: bool) -> KernelFunction:
+def _kernel(name: str, launch: stmt.Launch, vectors: bool, counted: str) -> KernelFunction:
     arrays = tuple(_arrays(launch))
-    emitter = DeviceEmitter(vectors)
+    emitter = DeviceEmitter(vectors, counted)
     func = emitter.kernel(name, launch, arrays)
     counts = [_count(launch, f"{part}.{axis}") for part in ("blockIdx", "threadIdx") for axis in "xyz"]
     grid, block = (*counts[:3],), (*counts[3:],)
@@ -90,8 +93,8 @@ def _arrays(launch: stmt.Launch) -> Iterable[stmt.Buffer]:
 class DeviceEmitter(Emitter):
     """Writes kernels. Arrays of bool lie in memory as bytes: kernels take no others."""
 
-    def __init__(self, vectors: bool) -> None:
-        super().__init__(fused=False, scope="local", counted="int32")
+    def __init__(self, vectors: bool, counted: str) -> None:
+        super().__init__(fused=False, scope="local", counted=counted)
         self.vectors = vectors
         self.exact = False
         self.fragments = FragmentsOf(stmt.Seq(()))
@@ -119,7 +122,7 @@ class DeviceEmitter(Emitter):
             )
         kind = _kept(buffer.dtype)
         made = tirx.decl_buffer(
-            (max(1, count),),
+            (tirx.const(max(1, count), self.counted),),
             kind,
             name.replace(".", "_"),
             scope=scope,
@@ -130,10 +133,12 @@ class DeviceEmitter(Emitter):
 
     def axis(self, name: str, var: Axis) -> Any:
         """The index of an axis of the grid or the block."""
-        index = tirx.Var(name.replace(".", "_"), "int32")
-        self.values[id(var)] = self.places[id(var)] = index
+        index = tirx.Var(name.replace(".", "_"), self.counted)
+        self.places[id(var)] = index
+        self.values[id(var)] = tirx.Cast("int32", index) if self.wide else index
         thread_index = 1
-        return tirx.IterVar(tvm.ir.Range(0, var.extent), index, thread_index, name)
+        ends = (tirx.const(0, self.counted), self.extent(var.extent))
+        return tirx.IterVar(tvm.ir.Range(*ends), index, thread_index, name)
 
     def alone(self, s: stmt.Stmt) -> Any:
         """One statement, without what stands before it."""

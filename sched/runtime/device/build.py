@@ -113,7 +113,10 @@ def lower_for_device(schedule: Schedule, target: DeviceTarget) -> DeviceLowered:
 
     program = program_of(schedule, target)
     kernels: tuple[KernelFunction, ...] = emit_kernels(
-        program, target.kind in _UNALIGNED_VECTORS, target.kind in _SEVEN_DIGITS
+        program,
+        target.kind in _UNALIGNED_VECTORS,
+        target.kind in _SEVEN_DIGITS,
+        "int32" if target.processor is None else "int64",
     )
     return DeviceLowered(program, kernels, target, schedule)
 
@@ -157,15 +160,19 @@ def _opencl_programs(
     several: Sequence[Sequence[KernelFunction]], target: DeviceTarget
 ) -> list[OpenClProgram]:
     """As :func:`programs_of`; what must be compiled in another way than the rest, because of its barriers, is compiled apart."""
-    from loopwright.sched.runtime.device.opencl import BARRIER, OpenClProgram, compiled
+    from loopwright.sched.runtime.device.opencl import OpenClProgram, compiled
+    from loopwright.sched.runtime.device.pocl import BARRIER
 
     texts = [source_of(kernels, target) for kernels in several]
     waiting = [BARRIER in text for text in texts]
-    programs = {
-        kind: compiled("".join(t for t, k in zip(texts, waiting, strict=True) if k == kind), target)
-        for kind in sorted(set(waiting))
+    sources = {
+        kind: "".join(t for t, k in zip(texts, waiting, strict=True) if k == kind) for kind in set(waiting)
     }
-    return [OpenClProgram(programs[k], kernels, target) for k, kernels in zip(waiting, several, strict=True)]
+    programs = {kind: compiled(source, target) for kind, source in sources.items()}
+    return [
+        OpenClProgram(programs[kind], sources[kind], kernels, target)
+        for kind, kernels in zip(waiting, several, strict=True)
+    ]
 
 
 def named_apart(several: Sequence[DeviceLowered]) -> list[tuple[KernelFunction, ...]]:

@@ -15,15 +15,13 @@ import numpy as np
 from loopwright.sched import dtypes
 from loopwright.sched.errors import BuildError, TargetError
 from loopwright.sched.lowering.stmt import Buffer
+from loopwright.sched.runtime.device import pocl
 from loopwright.sched.runtime.device.target import DeviceTarget
 from loopwright.sched.runtime.target import host_facts
 
 if TYPE_CHECKING:
     from loopwright.sched.lowering.device.emit import KernelFunction
 
-POCL = "Portable Computing Language"
-# How the source says that threads wait for each other.
-BARRIER = "barrier("
 # Where in a file of its own a compiler found something.
 _FILE = re.compile(r"^\S+\.cl:\d+:\d+: ")
 NO_PACKAGE = "OpenCL needs the package pyopencl: pip install 'loopwright[opencl]'"
@@ -145,12 +143,15 @@ def compiled(source: str, target: DeviceTarget) -> Any:
     context, queue = opened(target)
     if not source:
         return None
+    text, options = source, []
+    if queue.device.platform.name == pocl.NAME:
+        text, options = pocl.with_whole_vectors(source), pocl.options(source)
     try:
         with (
             warnings.catch_warnings()
         ):  # what a compiler remarks on, users of the language can do nothing about
             warnings.simplefilter("ignore", cl.CompilerWarning)
-            return cl.Program(context, source).build(_options(queue.device, source))
+            return cl.Program(context, text).build(options)
     except cl.RuntimeError as error:
         raise BuildError(f"the OpenCL compiler refused: {_first_error(str(error))}") from None
 
@@ -160,14 +161,17 @@ class OpenClProgram:
 
     Args:
         program: what :func:`compiled` made of their source, and perhaps of that of others.
+        source: all of it.
         kernels: those that are meant.
         target: the device.
     """
 
-    def __init__(self, program: Any, kernels: Sequence[KernelFunction], target: DeviceTarget) -> None:
+    def __init__(
+        self, program: Any, source: str, kernels: Sequence[KernelFunction], target: DeviceTarget
+    ) -> None:
         import pyopencl as cl
 
-        self.cl, self.program, self.kernels, self.target = cl, program, tuple(kernels), target
+        self.cl, self.program, self.source, self.kernels = cl, program, source, tuple(kernels)
         self.context, self.queue = opened(target)
 
     def run(
@@ -240,17 +244,6 @@ class Steps:
 def seconds(events: Sequence[Any]) -> float:
     """How long the device took for kernels that are done: from the start of the first to the end of the last."""
     return (events[-1].profile.end - events[0].profile.start) * 1e-9 if events else 0.0
-
-
-def _options(device: Any, source: str) -> list[str]:
-    """What the device's compiler is told.
-
-    PoCL 3.1 (with LLVM 15) gives wrong sums where work-items wait for each other in a loop whose tail some of them leave out
-    (tests/gpu/test_kernels.py, "tiles that do not divide"); they are right without its optimizations, which kernels without
-    barriers keep.
-    """
-    wrong = device.platform.name == POCL and BARRIER in source
-    return ["-cl-opt-disable"] if wrong else []
 
 
 def _first_error(text: str) -> str:

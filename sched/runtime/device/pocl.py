@@ -1,0 +1,67 @@
+"""What PoCL, which runs OpenCL on CPUs, is told besides a source, and what it is spared."""
+
+from __future__ import annotations
+
+import re
+
+NAME = "Portable Computing Language"
+# How the source says that threads wait for each other.
+BARRIER = "barrier("
+
+_TYPES = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "double")
+_FUNCTION = "static __attribute__((overloadable, always_inline))"
+_SPACES = ("__global", "__local", "__private")
+# Three elements lie in the place of four: such a vector is no plain load.
+_MOVED = re.compile(r"\bv(?:load|store)(2|4|8|16)\(")
+
+
+def options(source: str) -> list[str]:
+    """Its options for a source.
+
+    PoCL 3.1 (with LLVM 15) gives wrong sums where work-items wait for each other in a loop whose tail some of them leave out
+    (tests/gpu/test_kernels.py, "tiles that do not divide"); they are right without its optimizations, which kernels without
+    barriers keep.
+    """
+    return ["-cl-opt-disable"] if BARRIER in source else []
+
+
+def with_whole_vectors(source: str) -> str:
+    """The source with vectors loaded and stored whole.
+
+    PoCL's own ``vload16`` is two of ``vload8``, and so on down to pairs, which LLVM does not put together again: a product of
+    matrices took three times as long, in registers of four floats, and twice as long to compile. A vector type that is aligned
+    as its elements are is what CPUs load from anywhere.
+
+    Example:
+        >>> source = "float4 x = vload4(0, q);"
+        >>> "const __global float4_anywhere*" in with_whole_vectors(source)
+        True
+        >>> with_whole_vectors("float x = q[0];")
+        'float x = q[0];'
+    """
+    lanes = sorted({int(n) for n in _MOVED.findall(source)})
+    found = [kind for kind in _TYPES if re.search(rf"\b{kind}(2|4|8|16)?\b", source)]
+    if not lanes or not found:
+        return source
+    return "".join([*(_moves(kind, n) for kind in found for n in lanes), *map(_renamed, lanes), source])
+
+
+def _moves(kind: str, lanes: int) -> str:
+    """Functions that load and store vectors of a type, from and to each kind of memory."""
+    vector = f"{kind}{lanes}"
+    lines = [f"typedef {vector} {vector}_anywhere __attribute__((aligned(sizeof({kind}))));"]
+    for space in _SPACES:
+        at = f"{space} {vector}_anywhere*"
+        lines += [
+            f"{_FUNCTION} {vector} load{lanes}(const {space} {kind}* p) {{ return *(const {at})p; }}",
+            f"{_FUNCTION} void store{lanes}({vector} x, {space} {kind}* p) {{ *({at})p = x; }}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _renamed(lanes: int) -> str:
+    """Have the source call them; TVM's text never counts in vectors from a place."""
+    return (
+        f"#undef vload{lanes}\n#define vload{lanes}(zero, p) load{lanes}(p)\n"
+        f"#undef vstore{lanes}\n#define vstore{lanes}(x, zero, p) store{lanes}(x, p)\n"
+    )
