@@ -12,7 +12,6 @@ from loopwright.autotune.measure.kept_programs import KeptPrograms
 from loopwright.autotune.measure.run_device import (
     CACHE_BYTES,
     MOST_CALLS,
-    Candidate,
     compiled_together,
     keep_nothing,
 )

@@ -44,3 +44,19 @@ def constant(value: float, dtype: str) -> Any:
     if exact == written:
         return tirx.const(value, dtype)
     return tirx.reinterpret(dtype, tirx.const(struct.unpack(whole_format, exact)[0], unsigned))
+
+
+def taken_as(dtype: str, a: Any) -> Any:
+    """The same bits taken for another type. Of a float that is a constant they are a constant, too: the text that TVM makes of it
+    asks for the constant's address.
+
+    Example:
+        >>> print(taken_as("uint32", tirx.const(1.5, "float32")))
+        T.uint32(1069547520)
+    """
+    of = str(a.ty.dtype)
+    if not isinstance(a, tirx.FloatImm) or of not in _LAYOUTS or dtype in _LAYOUTS:
+        return tirx.reinterpret(dtype, a)
+    float_format, _, whole_format = _LAYOUTS[of]
+    whole_format = whole_format.upper() if dtype.startswith("uint") else whole_format.lower()
+    return tirx.const(struct.unpack(whole_format, struct.pack(float_format, a.value))[0], dtype)

@@ -33,8 +33,8 @@ def wrapped(op: str, a: Any, b: Any, dtype: str) -> Any:
     if bits < 32:
         return _as(OPERATIONS[op](x, y), dtype)
     if bits == 32:
-        wide = OPERATIONS[op](tirx.Cast("int64", x), tirx.Cast("int64", y))
-        return _as(tirx.Cast("int32", wide), dtype)
+        wide = OPERATIONS[op](_cast("int64", x), _cast("int64", y))
+        return _as(_cast("int32", wide), dtype)
     return _as({"add": _add, "sub": _subtract, "mul": _multiply}[op](x, y), dtype)
 
 
@@ -136,7 +136,13 @@ def _as(a: Any, dtype: str) -> Any:
 
 def opaque(a: Any, dtype: str) -> Any:
     """The bits of ``a`` that fit, in another type. The complements cancel, but hide the range of ``a`` from TVM's simplifier."""
-    return tirx.bitwise_not(tirx.Cast(dtype, tirx.bitwise_not(a)))
+    return tirx.bitwise_not(_cast(dtype, tirx.bitwise_not(a)))
+
+
+def _cast(dtype: str, a: Any) -> Any:
+    """A conversion, of all lanes of a vector."""
+    lanes = a.ty.dtype.lanes
+    return tirx.Cast(dtype if lanes == 1 else f"{dtype}x{lanes}", a)
 
 
 def _literal(value: int, dtype: str) -> Any:

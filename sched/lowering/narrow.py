@@ -12,6 +12,7 @@ from typing import Any
 from tvm import tirx
 
 from loopwright.sched.formats import FORMATS, Format
+from loopwright.sched.lowering.constants import taken_as
 
 FLOAT_BIAS, FLOAT_MANTISSA = 127, 23
 INFINITY = 0x7F800000
@@ -95,7 +96,7 @@ def _word(value: int) -> Any:
 
 
 def _bits(value: Any) -> Any:
-    return tirx.reinterpret("uint32", value)
+    return taken_as("uint32", value)
 
 
 def _float(bits: Any) -> Any:

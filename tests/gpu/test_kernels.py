@@ -5,11 +5,16 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import loopwright as lw
+from loopwright.sched.dtypes import limits
+from loopwright.sched.language.expr import Axis, Expr
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.runtime.device.opencl import devices
 from loopwright.sched.scheduling.schedule import Schedule
@@ -170,6 +175,52 @@ def test_random_schedules(first: int) -> None:
         check(work, schedule)
         built += 1
     assert built >= 6
+
+
+KINDS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "float32", "float64")
+
+
+@on_device
+@settings(deadline=None, max_examples=40)
+@given(
+    kinds=st.tuples(st.sampled_from(KINDS), st.sampled_from(KINDS), st.sampled_from(KINDS)),
+    lanes=st.sampled_from([2, 4, 8, 16, 32, 48]),
+    first=st.integers(0, 3),
+    step=st.sampled_from([0, 1, 1, 2, 3]),
+    divisor=st.sampled_from([1, 3, 9, 255]),
+    seed=st.integers(0, 9),
+)
+def test_vectors_of_all_kinds(
+    kinds: tuple[str, str, str], lanes: int, first: int, step: int, divisor: int, seed: int
+) -> None:
+    """Vectors at any place and any step, converted, added and multiplied modulo the width, and divided."""
+    of_a, of_b, kind = kinds
+
+    @lw.operator
+    def computed() -> Any:
+        a = lw.input("a", (5, step * lanes + first + 1), of_a)
+        b = lw.input("b", (5, lanes + 1), of_b)
+
+        def value(i: Axis, j: Axis) -> Expr:
+            x, y = (lw.cast(kind, v) for v in (a[i, step * j + first], b[i, j + 1]))
+            whole = x * y + y - x
+            return whole // divisor if kind.startswith("uint") else whole
+
+        return lw.compute("c", (5, lanes), value)
+
+    work = computed()
+    # Conversions of floats to integers have a value in the range of these alone.
+    rng = np.random.default_rng(seed)
+    values = [
+        rng.integers(0, 100, (5, size)).astype(dtype)
+        if dtype.startswith("float")
+        else rng.integers(*limits(dtype), (5, size), dtype=dtype, endpoint=True)
+        for size, dtype in ((step * lanes + first + 1, of_a), (lanes + 1, of_b))
+    ]
+    schedule = work.schedule().bind("c.i", "blockIdx.x").vectorize("c.j")
+    got = lw.build(work, target="opencl", schedule=schedule)(*values)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(got, work.reference(*values), rtol=1e-6)
 
 
 @on_device

@@ -145,7 +145,7 @@ def test_the_model_sees_threads_and_shared_memory() -> None:
 def test_a_cpu_behind_opencl_asks_for_edges_at_edges_alone() -> None:
     for target, steady in ((AS_CPU, True), (replace(AS_CPU, cpu_vectors=0), False)):
         lines = lw.lower(blur(40, 64), target=target).source().splitlines()
-        reads = [line for line in lines if "img_ptr[" in line]
+        reads = [line for line in lines if "img_ptr" in line and "__kernel" not in line]
         assert any("min(" not in line and "max(" not in line for line in reads) == steady
 
 

@@ -12,14 +12,18 @@ from tvm.tirx import AllocBuffer, BufferStore, PrimFunc, SeqStmt
 
 from loopwright.sched import dtypes
 from loopwright.sched.errors import BuildError
-from loopwright.sched.language.expr import Axis, Binary, Call, Const, Expr, Load, walk
+from loopwright.sched.language.expr import Axis, Binary, Call, Cast, Const, Expr, Load, Unary, walk
 from loopwright.sched.language.extern import Extern
 from loopwright.sched.lowering import stmt
 from loopwright.sched.lowering.calls import SEVERAL
 from loopwright.sched.lowering.constants import by_bits, constant
+from loopwright.sched.lowering.device.lanes import Lanes
 from loopwright.sched.lowering.device.vectors import in_vectors
 from loopwright.sched.lowering.device.wmma import FragmentsOf, called
 from loopwright.sched.lowering.emit import Emitter
+
+# In C what is computed with these is an int, and wider than its type until it is converted.
+SHORT = ("int8", "uint8", "int16", "uint16")
 
 
 @dataclass(frozen=True)
@@ -156,6 +160,8 @@ class DeviceEmitter(Emitter):
                 return super().alone(replace(s, kind="serial"))
             case stmt.For(kind="vectorize") if (made := in_vectors(s)) is not s:
                 return self.statement(made)
+            case stmt.For(kind="vectorize"):
+                return Lanes(self, s).written()
             case stmt.Store() if s.buffer.dtype == "bool":
                 buffer, place = self.element(s.buffer, s.indices)
                 byte = tirx.Select(self.whole(s.value), tirx.const(1, "uint8"), tirx.const(0, "uint8"))
@@ -180,7 +186,10 @@ class DeviceEmitter(Emitter):
                 return self.library(str(e.fn), e)
             case Call() | Binary(op="pow"):
                 self.exact = True
-        return super().node(e)
+        value = super().node(e)
+        if e.dtype in SHORT and isinstance(e, (Binary, Unary, Call, Cast)):
+            return tirx.Cast(e.dtype, tirx.Cast("int32", value))
+        return value
 
     def library(self, name: str, e: Call) -> Any:
         """A function that the language has for every float; of those narrower than float32 it is computed in that."""

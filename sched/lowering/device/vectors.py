@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from loopwright.sched import dtypes
-from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Load, rewrite, substitute, walk
+from loopwright.sched.language.expr import Axis, Binary, Cast, Const, Expr, Load, rewrite, substitute, walk
 from loopwright.sched.lowering.affine import linear, plus, times
 from loopwright.sched.lowering.places import flat
 from loopwright.sched.lowering.stmt import Bind, Buffer, For, Stmt, Store, Variable, seq
 
 LANES = (16, 8, 4, 2)
+# What is computed with in vectors. Integers of 64 bits are computed in halves, with comparisons.
+_COMPUTED = tuple(kind for kind in dtypes.ALL if kind not in (*dtypes.NARROW, "bool", "int64", "uint64"))
 # Vectors that are written out one after the other, at most; more are a loop.
 MOST_WRITTEN = 8
 
@@ -56,7 +58,7 @@ def _loaded_before(s: For, store: Store) -> Stmt:
 
 
 def _has_vectors(store: Store, lane: Axis) -> bool:
-    """Whether vectors of floats or whole numbers are moved, and floats are added and multiplied.
+    """Whether vectors of floats or whole numbers are moved, converted, added and multiplied, all at places an even step apart.
 
     Others are taken apart: in OpenCL a comparison of vectors gives -1 for true, of the width of what is compared. So are bytes
     that do not lie side by side: TVM's text for them packs four into an integer, and stores that in each lane.
@@ -66,13 +68,13 @@ def _has_vectors(store: Store, lane: Axis) -> bool:
         return False
     places = [(store.buffer, store.indices)]
     places += [(e.tensor, e.indices) for e in walk(store.value) if isinstance(e, Load)]  # type: ignore[misc]
+    steps = [(buffer, step_of(buffer, indices, lane)) for buffer, indices in places]
     return all(
-        dtypes.itemsize(buffer.dtype) > 1 or _step(buffer, indices, lane) in (0, 1)
-        for buffer, indices in places
+        step in (0, 1) or (step is not None and dtypes.itemsize(buffer.dtype) > 1) for buffer, step in steps
     )
 
 
-def _step(buffer: Buffer, indices: tuple[Expr, ...], lane: Axis) -> int | None:
+def step_of(buffer: Buffer, indices: tuple[Expr, ...], lane: Axis) -> int | None:
     """How far apart the places of two lanes are; None if that changes."""
     found = 0
     for term, step in linear(flat(buffer, indices)).terms.values():
@@ -87,6 +89,11 @@ def _plain(e: Expr) -> bool:
     match e:
         case Const() | Load() | Variable():
             return e.dtype in dtypes.ALL and e.dtype not in dtypes.NARROW and e.dtype != "bool"
-        case Binary(op="add" | "sub" | "mul") if dtypes.is_float(e.dtype) and e.dtype not in dtypes.NARROW:
+        case Binary(op="add" | "sub" | "mul") if e.dtype in _COMPUTED:
             return _plain(e.a) and _plain(e.b)
+        case Binary(op="floordiv", b=Const() as by) if e.dtype in dtypes.UNSIGNED and e.dtype in _COMPUTED:
+            return by.value > 0 and _plain(e.a)
+        case Cast() if e.dtype in _COMPUTED and e.value.dtype in _COMPUTED:
+            whole = dtypes.is_integer(e.dtype) == dtypes.is_integer(e.value.dtype)
+            return (whole or dtypes.is_float(e.dtype)) and _plain(e.value)
     return False

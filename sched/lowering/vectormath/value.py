@@ -118,7 +118,7 @@ class Value:
 
     def as_bits(self, dtype: str) -> Value:
         """The same bits taken for another type."""
-        return Value(dtype, lambda a: tirx.reinterpret(dtype, a), self)
+        return Value(dtype, lambda a: constants.taken_as(dtype, a), self)
 
 
 def constant(number: float | int, dtype: str) -> Value:

@@ -33,6 +33,7 @@ NO_DEVICE = (
 
 def devices() -> list[Any]:
     """All devices that pyopencl lists, GPUs first; none where it is not installed."""
+    pocl.pin_threads()
     try:
         import pyopencl as cl
 
