@@ -18,6 +18,7 @@ from loopwright.autotune.measure.run_device import (
 from loopwright.autotune.measure.runner import Function, Setting
 from loopwright.autotune.measure.timing import Flush, Stopwatch
 from loopwright.autotune.measure.turns import Turns
+from loopwright.sched.runtime.device import pocl
 from loopwright.sched.runtime.device.build import DeviceLowered
 from loopwright.sched.runtime.device.opencl import is_cpu, opened, seconds
 from loopwright.sched.runtime.device.target import DeviceTarget
@@ -65,9 +66,10 @@ class OpenClRunner:
     def prime(self, function: Any) -> None:
         """On a CPU, run one block: PoCL compiles a kernel when its first block is to run, which takes the longer."""
         if self._late:
-            with self._memory():
-                function.steps(self._arguments).enqueue_first()
-            self.queue.finish()
+            with pocl.on_any_core():
+                with self._memory():
+                    function.steps(self._arguments).enqueue_first()
+                self.queue.finish()
 
     def run(self, function: Function) -> None:
         """Run once; the outputs go there and come back, with the strips around them."""

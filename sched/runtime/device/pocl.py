@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 NAME = "Portable Computing Language"
 # How the source says that threads wait for each other.
@@ -25,6 +27,26 @@ def pin_threads() -> None:
     here = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
     if here == set(range(os.cpu_count() or 0)):
         os.environ.setdefault("POCL_AFFINITY", "1")
+
+
+@contextmanager
+def on_any_core() -> Iterator[None]:
+    """While this is entered, threads that were kept on one core may use all: PoCL compiles a kernel in the thread that is to run
+    it, and those of several processes would wait for one core."""
+    pinned: dict[int, set[int]] = {}
+    tasks = os.listdir("/proc/self/task") if os.environ.get("POCL_AFFINITY") == "1" else []
+    for task in map(int, tasks):
+        with suppress(ProcessLookupError):  # threads come and go
+            cores = os.sched_getaffinity(task)
+            if len(cores) == 1:
+                os.sched_setaffinity(task, range(os.cpu_count() or 1))
+                pinned[task] = cores
+    try:
+        yield
+    finally:
+        for task, cores in pinned.items():
+            with suppress(ProcessLookupError):
+                os.sched_setaffinity(task, cores)
 
 
 def options(source: str) -> list[str]:
