@@ -26,7 +26,8 @@ def softmax(M: int, N: int, dtype: str = "float32") -> Stage:
 
     Input: ``X`` of (M, N). Stages: ``row_max`` (axes ``i``, ``k``), ``exps`` (``i``, ``j``), ``row_sum`` (``i``, ``k``),
     and the output ``Y`` of (M, N) (``i``, ``j``). The greatest of the row is taken off first, so nothing overflows.
-    float16 is computed in float32.
+    float16 is computed in float32. A row is divided by its sum, which is 1 at least, by multiplying with the reciprocal: a
+    division takes ten times as long, and the result is within an ulp of its.
 
     >>> import numpy as np
     >>> from loopwright import ops
@@ -39,7 +40,7 @@ def softmax(M: int, N: int, dtype: str = "float32") -> Stage:
     row_max = compute("row_max", (M,), lambda i: max(X[i, k], over=k))
     exps = compute("exps", (M, N), lambda i, j: exp(cast(wide, X[i, j]) - row_max[i]))
     row_sum = compute("row_sum", (M,), lambda i: sum(exps[i, k], over=k))
-    return compute("Y", (M, N), lambda i, j: cast(dtype, exps[i, j] / row_sum[i]))
+    return compute("Y", (M, N), lambda i, j: cast(dtype, exps[i, j] * (1 / row_sum[i])))
 
 
 def log_softmax_numpy(x: Array, *, dtype: str) -> Array:
