@@ -6,9 +6,9 @@ import time
 from dataclasses import dataclass
 
 DEFAULT_TRIALS = 200
-# Trials between two fits of the model: fewer at first, when it knows nothing; fewer still when it knows other shapes, since the
-# first few of this one say how far to trust that.
-FIRST_BATCH, TAUGHT_BATCH, BATCH = 32, 16, 64
+# Trials between two fits of the model: fewer at first, when it knows nothing. When it knows other shapes, the first few of this
+# one say how far to trust that: batches begin small then, and each is as many as there were before it.
+FIRST_BATCH, TAUGHT_BATCH, BATCH = 32, 4, 64
 # The last part of a run looks close to the best there is.
 CLOSING = 0.2
 
@@ -34,8 +34,10 @@ class Budget:
             return 0
         if self.patience is not None and stale >= self.patience:
             return 0
-        first = done < FIRST_BATCH if taught else done == 0
-        size = max((TAUGHT_BATCH if taught else FIRST_BATCH) if first else BATCH, 2 * cores)
+        size = FIRST_BATCH if done == 0 else BATCH
+        if taught and done < FIRST_BATCH:
+            size = max(TAUGHT_BATCH, done)
+        size = max(size, 2 * cores)
         if self.trials is None:
             return size
         left = self.trials - done

@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 
 
 # How often a trial of the workload counts beside one of another shape.
-OWN = 10.0
+OWN = 30.0
 
 
 @dataclass(frozen=True)
