@@ -124,7 +124,8 @@ def _in_lanes(s: Schedule, stage: str, step: str, plan: LanesPlan) -> Schedule:
 def _halved(lanes: Number, to: int) -> bool:
     """Whether there are at least, and can be more than, so many lanes."""
     values = lanes.values if isinstance(lanes, Knob) else (lanes,)
-    return all(isinstance(n, int) and n >= to for n in values) and max(values) > to
+    counts = [n for n in values if isinstance(n, int)]
+    return len(counts) == len(values) and min(counts) >= to and max(counts) > to
 
 
 def _factored(s: Schedule, stage: str, step: str, lanes: Number, what: str) -> tuple[Schedule, str]:
