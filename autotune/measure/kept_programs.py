@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,19 +27,23 @@ class KeptPrograms:
         folder.mkdir(exist_ok=True)
 
     def keep(self, several: Sequence[Candidate]) -> None:
-        """Note in which program each candidate is, and under which names its kernels."""
-        for candidate in several:
-            program = candidate.program
-            assert isinstance(program, OpenClProgram)
-            source = program.source.encode()
-            text = self.folder / f"{hashlib.sha256(source).hexdigest()[:16]}.cl"
-            if not text.exists():
-                text.write_bytes(source)
-            note = {"source": text.name, "kernels": [kernel.name for kernel in program.kernels]}
-            # A reader sees all of it or nothing.
-            whole = self.folder / f"{candidate.lowered.code}.new"
-            whole.write_text(json.dumps(note))
-            whole.replace(self._note(candidate.lowered))
+        """Note in which program each candidate is, and under which names its kernels; not where the disk is full."""
+        with suppress(OSError):
+            for candidate in several:
+                self._keep(candidate)
+
+    def _keep(self, candidate: Candidate) -> None:
+        program = candidate.program
+        assert isinstance(program, OpenClProgram)
+        source = program.source.encode()
+        text = self.folder / f"{hashlib.sha256(source).hexdigest()[:16]}.cl"
+        if not text.exists():
+            text.write_bytes(source)
+        note = {"source": text.name, "kernels": [kernel.name for kernel in program.kernels]}
+        # A reader sees all of it or nothing.
+        whole = self.folder / f"{candidate.lowered.code}.new"
+        whole.write_text(json.dumps(note))
+        whole.replace(self._note(candidate.lowered))
 
     def find(self, lowered: DeviceLowered) -> Candidate | None:
         """A candidate as it was kept; None if it was not."""

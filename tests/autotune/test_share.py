@@ -64,3 +64,12 @@ def test_a_run_without_gain_is_over(tmp_path: Path) -> None:
 def test_patience_is_a_number() -> None:
     with pytest.raises(TuneError, match="patience=-1: a whole number of at least 0 is expected"):
         tune(ops.matmul(M=4, N=4, K=4), patience=-1)
+
+
+def test_batches_of_a_run_that_was_taught_grow() -> None:
+    budget, done, sizes = Budget(200, None, 0.0), 0, []
+    while size := budget.next_batch(done, 2, taught=True):
+        sizes.append(size)
+        done += size
+    assert sizes[:5] == [4, 4, 8, 16, 64] and done == 200
+    assert budget.next_batch(0, 16, taught=True) == 32  # each core has two
