@@ -11,7 +11,9 @@ NAME = "Portable Computing Language"
 # How the source says that threads wait for each other.
 BARRIER = "barrier("
 
-_TYPES = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "double")
+_TYPES = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "half", "float", "double")
+# Without it there is no such type; those with float16 say so in their source, but later.
+_HALF = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
 _FUNCTION = "static __attribute__((overloadable, always_inline))"
 _SPACES = ("__global", "__local", "__private")
 # Three elements lie in the place of four: such a vector is no plain load.
@@ -72,12 +74,15 @@ def with_whole_vectors(source: str) -> str:
         True
         >>> with_whole_vectors("float x = q[0];")
         'float x = q[0];'
+        >>> with_whole_vectors("half8 x = vload8(0, q);").splitlines()[0]
+        '#pragma OPENCL EXTENSION cl_khr_fp16 : enable'
     """
     lanes = sorted({int(n) for n in _MOVED.findall(source)})
     found = [kind for kind in _TYPES if re.search(rf"\b{kind}(2|4|8|16)?\b", source)]
     if not lanes or not found:
         return source
-    return "".join([*(_moves(kind, n) for kind in found for n in lanes), *map(_renamed, lanes), source])
+    moves = [_moves(kind, n) for kind in found for n in lanes]
+    return "".join([_HALF if "half" in found else "", *moves, *map(_renamed, lanes), source])
 
 
 def _moves(kind: str, lanes: int) -> str:
