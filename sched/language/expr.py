@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -302,10 +303,7 @@ def _with_children(expr: Expr, visit: Callable[[Expr], Expr]) -> Expr:
     if not old:
         return expr
     new = tuple([visit(child) for child in old])
-    for before, after in zip(old, new, strict=True):
-        if before is not after:
-            break
-    else:
+    if all(map(is_, old, new)):
         return expr
     match expr:
         case Load():

@@ -21,6 +21,8 @@ from loopwright.sched.lowering.stmt import Buffer, For, Store
 if TYPE_CHECKING:
     from loopwright.sched.lowering.device.emit import DeviceEmitter
 
+_ZERO = tirx.const(0, "int32")
+
 
 class Lanes:
     """The lanes of one loop, which :func:`~loopwright.sched.lowering.device.vectors.in_vectors` left as it is.
@@ -83,6 +85,3 @@ class Lanes:
 
     def _ramp(self, place: Any, step: int) -> Any:
         return tirx.Ramp(place, tirx.const(step, self.emitter.counted), self.count)
-
-
-_ZERO = tirx.const(0, "int32")
