@@ -39,8 +39,14 @@ def attention_numpy(
     scores -= np.maximum(scores.max(axis=-1, keepdims=True, initial=-np.inf), np.finfo(wide).min)
     np.exp(scores, out=scores)
     scores /= np.maximum(scores.sum(axis=-1, keepdims=True), 1)
-    weights = scores.reshape(B, groups, H // groups, M, N)
-    return np.matmul(weights, v.astype(wide)[:, :, None]).reshape(B, H, M, D).astype(dtype)
+    weights, values = scores.reshape(B, groups, H // groups, M, N), v.astype(wide)[:, :, None]
+    if not causal:
+        return np.matmul(weights, values).reshape(B, H, M, D).astype(dtype)
+    # What a query does not see has no part in it, be it infinite or NaN.
+    found = np.empty((B, groups, H // groups, M, D), wide)
+    for i, last in enumerate(np.clip(np.arange(M) + 1 + N - M, 0, N)):
+        np.matmul(weights[..., i : i + 1, :last], values[..., :last, :], out=found[..., i : i + 1, :])
+    return found.reshape(B, H, M, D).astype(dtype)
 
 
 def _check(where: str, H: int, kv_heads: int, D: int, mask: str, shape: Shape, whole: Shape) -> None:
@@ -107,25 +113,35 @@ def attention(
     def head(h: Axis) -> Expr:
         return h // (H // kv_heads) if kv_heads else h
 
+    def seen(i: Axis, j: Axis, found: Expr, otherwise: float) -> Expr:
+        # Said of all that is made of a score, and not of the score alone: of a triangle only half is computed.
+        return select(j <= i + (N - M), found, otherwise) if causal else found
+
     def score(b: Axis, h: Axis, i: Axis, j: Axis) -> Expr:
         found = sum(Q[b, h, i, d] * K[b, head(h), j, d], over=d) * factor
         if given is not None and mask == "add":
             found = found + element(given, (b, h, i, j))
         if given is not None and mask == "bool":
             found = select(element(given, (b, h, i, j)), found, float("-inf"))
-        return select(j <= i + (N - M), found, float("-inf")) if causal else found
+        return seen(i, j, found, float("-inf"))
 
     scores = compute("scores", (B, H, M, N), score)
     # Where nothing is seen, the greatest is the least number, not -inf: so all weights are 0, and not NaN.
     row_max = compute(
-        "row_max", (B, H, M), lambda b, h, i: max(max(scores[b, h, i, k], over=k), -greatest(wide))
+        "row_max",
+        (B, H, M),
+        lambda b, h, i: max(max(seen(i, k, scores[b, h, i, k], float("-inf")), over=k), -greatest(wide)),
     )
-    exps = compute("exps", (B, H, M, N), lambda b, h, i, j: exp(scores[b, h, i, j] - row_max[b, h, i]))
+    exps = compute(
+        "exps", (B, H, M, N), lambda b, h, i, j: seen(i, j, exp(scores[b, h, i, j] - row_max[b, h, i]), 0.0)
+    )
     # A row that sees something sums to 1 at least.
-    row_sum = compute("row_sum", (B, H, M), lambda b, h, i: max(sum(exps[b, h, i, k], over=k), 1.0))
+    row_sum = compute(
+        "row_sum", (B, H, M), lambda b, h, i: max(sum(seen(i, k, exps[b, h, i, k], 0.0), over=k), 1.0)
+    )
 
     def value(b: Axis, h: Axis, i: Axis, d: Axis) -> Expr:
-        weighted = sum(exps[b, h, i, k] * V[b, head(h), k, d], over=k)
+        weighted = sum(seen(i, k, exps[b, h, i, k] * V[b, head(h), k, d], 0.0), over=k)
         # The sum is 1 at least: its reciprocal is as good, and ten times as fast as dividing by it.
         return cast(dtype, weighted * (1 / row_sum[b, h, i]))
 

@@ -42,7 +42,7 @@ class Assumed(Region):
 
     def over(self, values: Values) -> Assumed:
         """The same assumptions, with values for variables; nothing more is assumed."""
-        other = Assumed(values=values, of=self.of)
+        other = type(self)(values=values, of=self.of)
         other.inner, other.least = self.inner, self.least
         return other
 
@@ -76,6 +76,12 @@ class Assumed(Region):
         """What has been assumed; None if nothing."""
         tests: list[Expr] = [Binary("le", ZERO, form.expr(), "bool") for form in self.least.values()]
         return reduce(lambda a, b: Binary("and", a, b, "bool"), tests) if tests else None
+
+    def assume(self, form: Linear) -> None:
+        """Assume that a form is not negative, whatever the variables inside are."""
+        self.narrowing = True
+        self._holds(form)
+        self.narrowing = False
 
     # --- deciding -------------------------------------------------------------------------------------------------
 

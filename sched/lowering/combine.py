@@ -43,6 +43,17 @@ def combine(reduce: Reduce, a: Values, b: Values) -> Values:
     return tuple(found)
 
 
+def changes_nothing(e: Binary) -> bool:
+    """Whether a combination is that with the identity, so that ``e`` is ``e.a``.
+
+    >>> x = Operand("a", 0, "float32")
+    >>> changes_nothing(Binary("add", x, Const(0.0, "float32"), "float32"))
+    True
+    """
+    op = next((op for op, combined in COMBINE.items() if combined == e.op), None)
+    return op is not None and isinstance(e.b, Const) and e.b.value == _identity(op, e.dtype).value
+
+
 def _identity(op: str, dtype: str) -> Const:
     low, high = dtypes.limits(dtype)
     number: int | float = {"sum": 0, "prod": 1, "min": high, "max": low, "any": 0, "all": 1}[op]

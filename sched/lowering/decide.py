@@ -39,7 +39,7 @@ Values = Mapping[Hashable, Expr]
 # it is most of the loop: one of hundreds of rows that are alike would get code for itself.
 LONG, SHARE = 16, 8
 # A comparison as a bound on the difference of its operands: (negate, bound) for ``difference <= bound``.
-_AT_MOST = {"lt": (False, -1), "le": (False, 0), "gt": (True, 0), "ge": (True, -1)}
+AT_MOST = {"lt": (False, -1), "le": (False, 0), "gt": (True, 0), "ge": (True, -1)}
 
 
 class Region:
@@ -127,14 +127,14 @@ class Region:
             return Binary(e.op, a, b, e.dtype)
         if e.op == "mod":
             return self._remainder(a, b, e.dtype)
-        difference = _form(a).add(_form(b), -1)
+        difference = form_of(a).add(form_of(b), -1)
         if e.op in ("min", "max"):
             less = self._at_most(difference, 0, 0)  # equal ones may be called less or greater
             return Binary(e.op, a, b, e.dtype) if less is None else a if less == (e.op == "min") else b
         if e.op in ("eq", "ne"):
             equal = self._equal(difference)
             return Binary(e.op, a, b, "bool") if equal is None else Const(equal == (e.op == "eq"), "bool")
-        negated, bound = _AT_MOST[e.op]
+        negated, bound = AT_MOST[e.op]
         holds = self._at_most(difference, bound)
         return Binary(e.op, a, b, "bool") if holds is None else Const(holds != negated, "bool")
 
@@ -142,7 +142,7 @@ class Region:
         whole = Binary("mod", a, b, dtype)
         if not isinstance(b, Const) or int(b.value) <= 0:
             return whole
-        form, divisor = _form(a), int(b.value)
+        form, divisor = form_of(a), int(b.value)
         quotient = self._quotient(form, divisor)
         if quotient is None:
             return whole
@@ -271,7 +271,7 @@ def _undivided(form: Linear, bound: int, least: int) -> tuple[Linear, int, int]:
     divisor, at_most, at_least = int(term.b.value), bound - form.const, least - form.const
     if divisor <= 0:
         return form, bound, least
-    dividend = _form(term.a)
+    dividend = form_of(term.a)
     if times > 0:
         return dividend, divisor * (at_most // times) + divisor - 1, divisor * -(-at_least // times)
     # The quotient is at least -at_most / -times, rounded up, and at most -at_least / -times, rounded down; all turned round.
@@ -283,7 +283,7 @@ def _length(part: Range) -> int:
     return part[1] - part[0]
 
 
-def _form(expr: Expr) -> Linear:
+def form_of(expr: Expr) -> Linear:
     """The linear form of an exact integer expression; conversions change nothing there."""
     return linear(rewrite(expr, _unconverted))
 

@@ -5,7 +5,8 @@ the iterations before the steady state, the steady state, in which everything is
 goes from the outside in: where a whole tile is known to be inside, nothing in it asks; in the tiles at the edges the inner
 loops are divided in turn. A parallel loop stays whole: it asks once in each iteration, and does the steady state if it
 can. So does a loop that was fused, for each of the loops it was fused from. Where only a call knows how long a loop is, the
-call computes where its steady state begins and ends (:mod:`loopwright.sched.lowering.assume`).
+call computes where its steady state begins and ends (:mod:`loopwright.sched.lowering.assume`); where the loops around
+it say, they do (:mod:`loopwright.sched.lowering.triangular`).
 
 Only what is asked in innermost loops counts. A question that is asked around a whole loop costs nothing, and dividing for
 its sake would only make code. How much code may be made is bounded (:data:`ROOM`).
@@ -35,6 +36,7 @@ from loopwright.sched.lowering.steady import (
     steady_state,
 )
 from loopwright.sched.lowering.stmt import For, If, Let, Program, Seq, Stmt, seq, walk_statements
+from loopwright.sched.lowering.triangular import triangular
 
 # How much code a program may become: so many times what it was, or so many nodes of expressions if that is more.
 GROWTH, ROOM = 3, 24000
@@ -88,13 +90,30 @@ class _Partition:
         region = steady_state(s.var, s.body, counts=True)
         ranges = pieces_of(region, s.extent)
         pieces = [loop_over(s, *piece) for piece in ranges] if len(ranges) > 1 else []
-        if not pieces or not self._affords(pieces, s):
+        if not pieces:
+            return self._triangular(s, region)
+        if not self._affords(pieces, s):
             return replace(s, body=self._body(s.body, region))
         # The steady state first: it has the first claim on what room there is.
         order = sorted(range(len(pieces)), key=lambda n: ranges[n][2] == EDGE)
         again = is_nothing(pieces[order[0]])
         done = {n: self._part(pieces[n], ranges[n], again and n != order[0]) for n in order}
         return seq(*(done[n] for n in sorted(done)))
+
+    def _triangular(self, s: For, region: Region) -> Stmt:
+        """A loop that is divided, if at all, where each iteration of those around it says."""
+        parts = triangular(s)
+        if not parts or not self._affords(parts, s):
+            return replace(s, body=self._body(s.body, region))
+        return seq(*(self._inside(part) for part in parts))
+
+    def _inside(self, piece: Stmt) -> Stmt:
+        """A piece of a loop with the loops in it divided, but not it itself."""
+        return (
+            replace(piece, body=self.statement(piece.body))
+            if isinstance(piece, For)
+            else self.statement(piece)
+        )
 
     def _open_loop(self, s: For) -> Stmt:
         """A loop that ends where only the call knows: a call finds where its steady state is, or an iteration asks."""

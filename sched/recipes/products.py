@@ -13,7 +13,7 @@ from math import prod
 from loopwright.sched import dtypes
 from loopwright.sched.intrinsics.registry import Intrinsic, find
 from loopwright.sched.intrinsics.x86_tiles import tile_products
-from loopwright.sched.language.expr import Axis, Binary, Cast, Expr, Load
+from loopwright.sched.language.expr import Axis, Binary, Cast, Const, Expr, Load, Select
 from loopwright.sched.language.extents import known
 from loopwright.sched.lowering.prepare import definitions
 from loopwright.sched.recipes.roles import Operand, Roles, packable
@@ -117,7 +117,9 @@ def products_of(nests: Nests, roles: Roles, target: Target) -> tuple[Roles, Prod
     if factors is None or sides is None or {side.name for side in sides} != set(factors):
         return roles, None
     kinds = [factors[side.name] for side in sides]
-    for name, steps in PREFERRED.items() if target.intrinsics else ():
+    # An intrinsic sums all of its products: none may be selected away.
+    whole = isinstance(values[0], Binary)
+    for name, steps in PREFERRED.items() if target.intrinsics and whole else ():
         intrinsic = find(name, "products")
         if not set(intrinsic.features) <= set(target.features):
             continue
@@ -183,7 +185,9 @@ def _pays(roles: Roles) -> bool:
 
 
 def _factors(value: Expr) -> dict[str, str] | None:
-    """The two elements that are multiplied: tensor -> dtype. None if the value is something else."""
+    """The two elements that are multiplied, where that is not selected away: tensor -> dtype. None if the value is something
+    else."""
+    value = value.a if isinstance(value, Select) and isinstance(value.b, Const) else value
     if not (isinstance(value, Binary) and value.op == "mul"):
         return None
     found = [_uncast(side) for side in (value.a, value.b)]

@@ -85,6 +85,17 @@ def test_the_last_query_sees_all_keys() -> None:
     )
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_a_query_does_not_see_has_no_part_in_it(value: float) -> None:
+    sizes = {"B": 1, "H": 1, "M": 40, "N": 45, "D": 8}
+    q, k, v = random_inputs(ops.attention(**sizes), 1)
+    whole = agree(ops.attention(**sizes, causal=True), q, k, v)
+    k[:, :, 25:] = v[:, :, 25:] = value
+    np.testing.assert_array_equal(
+        agree(ops.attention(**sizes, causal=True), q, k, v)[:, :, :20], whole[:, :, :20]
+    )
+
+
 @pytest.mark.parametrize("kind", ["bool", "add"])
 def test_a_query_that_sees_nothing_gets_zeros(kind: str) -> None:
     work = ops.attention(**SIZES, mask=kind)
