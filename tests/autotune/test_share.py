@@ -66,10 +66,15 @@ def test_patience_is_a_number() -> None:
         tune(ops.matmul(M=4, N=4, K=4), patience=-1)
 
 
+def test_the_first_batch_is_short_so_that_the_first_finals_come_soon() -> None:
+    budget = Budget(200, None, 0.0)
+    assert [budget.next_batch(done, 2) for done in (0, 16, 80)] == [16, 64, 64]
+
+
 def test_batches_of_a_run_that_was_taught_grow() -> None:
     budget, done, sizes = Budget(200, None, 0.0), 0, []
     while size := budget.next_batch(done, 2, taught=True):
         sizes.append(size)
         done += size
-    assert sizes[:5] == [4, 4, 8, 16, 64] and done == 200
+    assert sizes[:4] == [4, 4, 8, 64] and done == 200
     assert budget.next_batch(0, 16, taught=True) == 32  # each core has two
