@@ -6,9 +6,9 @@ import time
 from dataclasses import dataclass
 
 DEFAULT_TRIALS = 200
-# Trials between two fits of the model: fewer at first, when it knows nothing, so that there is soon a kernel to use. When it knows
-# other shapes, the first few of this one say how far to trust that: batches begin small then, and each is as many as there were
-# before it.
+# Trials between two fits of the model: fewer at first, when it knows nothing, so that there is soon a kernel to use. When it
+# knows other shapes, the first few of this one say how far to trust that: batches begin small then, and each is as many as
+# there were before it.
 FIRST_BATCH, TAUGHT_BATCH, BATCH = 16, 4, 64
 # The last part of a run looks close to the best there is.
 CLOSING = 0.2

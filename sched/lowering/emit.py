@@ -62,16 +62,17 @@ CLOCK = "llvm.readcyclecounter" if platform.machine() in ("x86_64", "AMD64") els
 OF_BOOLS = {"min": tirx.And, "max": tirx.Or}
 
 
-def emit(program: stmt.Program, fused: bool) -> PrimFunc:
+def emit(program: stmt.Program, fused: bool, scale_bytes: int = 0) -> PrimFunc:
     """The PrimFunc of a program: parameters are the inputs, then the outputs, aligned to their elements only.
 
     Args:
         fused: whether it may be for CPUs alone that multiply and add in one rounding.
+        scale_bytes: the widest vector that the CPU scales by powers of two in one instruction; 0 if none.
 
     Raises:
         BuildError: a buffer has more elements than indices can tell apart.
     """
-    return Emitter(fused).program(program)
+    return Emitter(fused, scale_bytes).program(program)
 
 
 class Emitter:
@@ -81,7 +82,7 @@ class Emitter:
     stand: LLVM has nothing to extend, and takes a sixth less time. What is computed *with* is of 32 bits all the same.
     """
 
-    def __init__(self, fused: bool, scope: str = "", counted: str = "int64") -> None:
+    def __init__(self, fused: bool, scale_bytes: int = 0, scope: str = "", counted: str = "int64") -> None:
         self.buffers: dict[int, Any] = {}
         self.values: dict[int, Any] = {}
         self.ranges = Ranges()
@@ -93,7 +94,7 @@ class Emitter:
         # Of the expression at work: the nodes that occur several times, and what those computed so far are.
         self.repeated: set[int] = set()
         self.known: dict[int, Any] = {}
-        self.scratch = Scratch(fused, scope)
+        self.scratch = Scratch(fused, scale_bytes, scope)
         self.streaming = False
 
     def program(self, program: stmt.Program) -> PrimFunc:

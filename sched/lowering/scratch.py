@@ -15,9 +15,16 @@ from tvm import tirx
 from tvm.ir.expr import TensorLoad
 from tvm.tirx import AllocBuffer, BufferLoad, BufferStore, IfThenElse, SeqStmt
 
+from loopwright.sched import dtypes
+
 VECTOR_ALIGNMENT = 64
 # So many lanes' answers are looked at together, as one integer.
 TOGETHER = 8
+# AVX-512's instruction for ``x * 2**n``: its name for a type and so many bits, and what it is told beside: all lanes, and to
+# round as the CPU does.
+SCALE = "llvm.x86.avx512.mask.scalef.{}.{}"
+SUFFIXES = {"float32": "ps", "float64": "pd"}
+AS_EVER = 4
 
 
 class Scratch:
@@ -25,6 +32,7 @@ class Scratch:
 
     Attributes:
         fused: whether the CPU multiplies and adds in one rounding.
+        scale_bytes: the widest vector that it scales by powers of two in one instruction; 0 if none.
         scope: the memory that their variables lie in, where it is not TVM's default.
         before: those statements.
         lane: the variable of the vector loop that it stands in.
@@ -32,8 +40,9 @@ class Scratch:
         whole: whether all lanes of the vector go through the statement.
     """
 
-    def __init__(self, fused: bool, scope: str = "") -> None:
+    def __init__(self, fused: bool, scale_bytes: int = 0, scope: str = "") -> None:
         self.fused = fused
+        self.scale_bytes = scale_bytes
         self.scope = scope
         self.before: list[Any] = []
         self.lane: Any = tirx.const(0, "int32")
@@ -88,6 +97,34 @@ class Scratch:
         self.before.append(IfThenElse(all_of, arm(quick), arm(slow)))
         return BufferLoad(place, [self.lane])
 
+    def scaled(self, value: Any, power: Any, dtype: str) -> Any | None:
+        """``value * 2**power``, for all lanes of the vector loop; None where there is no instruction for that many.
+
+        The instruction is of vectors of certain lengths. So the loop's lanes are written to memory that LLVM makes registers of,
+        and each such vector is one statement, in which TVM finds nothing of the loop to make a vector of.
+        """
+        bits = 8 * dtypes.itemsize(dtype)
+        pieces = vectors_of(self.lanes, 8 * self.scale_bytes // bits, 128 // bits) if self.whole else []
+        if not pieces:
+            return None
+        given, powers, place = self._stored(value, dtype), self._stored(power, dtype), self._place(dtype)
+        for first, lanes in pieces:
+            at = [tirx.Ramp(tirx.const(first, "int32"), 1, lanes)]
+            x, mask = BufferLoad(given, at), tirx.const(-1, f"int{max(8, lanes)}")
+            name = SCALE.format(SUFFIXES[dtype], lanes * bits)
+            rounding = [tirx.const(AS_EVER, "int32")] if lanes * bits == 512 else []
+            call = tirx.call_llvm_intrin(
+                f"{dtype}x{lanes}", name, x, BufferLoad(powers, at), x, mask, *rounding
+            )
+            self.before.append(BufferStore(place, call, at))
+        return BufferLoad(place, [self.lane])
+
+    def _stored(self, value: Any, dtype: str) -> Any:
+        """A buffer with the value of each lane."""
+        place = self._place(dtype)
+        self.before.append(BufferStore(place, value, [self.lane]))
+        return place
+
     def _in_all_lanes(self, cond: Any) -> Any:
         """Whether a condition holds in every lane, as one that the vector loop's variable is not part of.
 
@@ -110,3 +147,20 @@ class Scratch:
         )
         self.before.append(AllocBuffer(place))
         return place
+
+
+def vectors_of(lanes: Any, most: int, least: int) -> list[tuple[int, int]]:
+    """Vectors that make up so many lanes, each a power of two of them: its first lane, and how many it has; none if they do not.
+
+    Example:
+        >>> vectors_of(24, 16, 4), vectors_of(6, 16, 4)
+        ([(0, 16), (16, 8)], [])
+    """
+    found, first, size = list[tuple[int, int]](), 0, most
+    while size >= least and isinstance(lanes, int):
+        if lanes - first >= size:
+            found.append((first, size))
+            first += size
+        else:
+            size //= 2
+    return found if first == lanes else []

@@ -153,8 +153,8 @@ def lower_schedule(schedule: Schedule, target: Target) -> Lowered:
     ahead = None
     if program.packed:
         packing = ahead_of(schedule, target)
-        ahead = Lowered(packing, emit(packing, target.fused), target, schedule)
-    return Lowered(program, emit(program, target.fused), target, schedule, ahead)
+        ahead = Lowered(packing, emit(packing, target.fused, target.scale_bytes), target, schedule)
+    return Lowered(program, emit(program, target.fused, target.scale_bytes), target, schedule, ahead)
 
 
 def build_schedule(

@@ -122,6 +122,11 @@ class Target:
         return self.triple == triples.RISCV or not {"fma", "neon"}.isdisjoint(self.features)
 
     @property
+    def scale_bytes(self) -> int:
+        """The widest vector, in bytes, that one instruction scales by powers of two; 0 if there is none."""
+        return self.vector_bytes if {"avx512f", "avx512vl"} <= set(self.features) else 0
+
+    @property
     def registers(self) -> int:
         """How many vector registers there are."""
         return 16 if {"avx512f", "neon", "sve", "v"}.isdisjoint(self.features) else 32

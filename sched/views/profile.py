@@ -152,7 +152,9 @@ def _with_clocks(kernel: Kernel, program: Program, sections: list[tuple[str, lis
     plain = kernel.entry
     ticks = Param("ticks", (len(sections) + 1,), "int64", "output")
     signature = Signature(plain.name, (*plain.params, ticks), plain.limits, plain.calls)
-    return compile_function(emit(timed, kernel.target.fused), signature, kernel.target)
+    return compile_function(
+        emit(timed, kernel.target.fused, kernel.target.scale_bytes), signature, kernel.target
+    )
 
 
 def _run(call: Callable[[], Any]) -> tuple[list[list[int]], float]:

@@ -1,7 +1,8 @@
 """exp and what is made of it: exp2, expm1, sigmoid, tanh, sinh, cosh.
 
 The argument is split as ``x = n*log(2) + r`` with integral ``n`` and ``|r| <= log(2)/2`` (Cody and Waite 1980: ``log(2)`` in two
-parts, of which the first times ``n`` is exact); a polynomial gives ``exp(r)``, and ``2**n`` is put together from bits.
+parts, of which the first times ``n`` is exact); a polynomial gives ``exp(r)``, and ``2**n`` is put together
+from bits, or left to the CPU.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ LOG2_E = 1 / math.log(2)
 def exp(x: Value) -> Value:
     """e to the power x."""
     constants = CONSTANTS[x.dtype]
-    r, biased = split(at_most(at_least(x, constants.low), constants.high), 2 * format_of(x).bias)
-    return scaled(_exp(r), biased)
+    r, n, biased = split(at_most(at_least(x, constants.low), constants.high), 2 * format_of(x).bias)
+    return scaled(_exp(r), n, biased)
 
 
 def exp2(x: Value) -> Value:
@@ -67,13 +68,13 @@ def exp2(x: Value) -> Value:
     x = at_most(at_least(x, -float(f.bias + f.mantissa + 1)), float(f.bias + 2))
     n, biased = whole(x, 2 * f.bias)
     r = x - n
-    return scaled(r * polynomial(r, constants.exp2) + 1, biased)
+    return scaled(r * polynomial(r, constants.exp2) + 1, n, biased)
 
 
 def expm1(x: Value) -> Value:
     """exp(x) - 1. Half of it is computed: 2**n may be too large."""
     constants = CONSTANTS[x.dtype]
-    r, biased = split(at_most(at_least(x, 2 * constants.flat), constants.high), format_of(x).bias - 1)
+    r, _, biased = split(at_most(at_least(x, 2 * constants.flat), constants.high), format_of(x).bias - 1)
     half = power_of_two(biased)
     y = (half * _expm1(r) + (half - 0.5)) * 2
     return select(magnitude(x) < _tiny(x), x, y)
@@ -81,8 +82,8 @@ def expm1(x: Value) -> Value:
 
 def sigmoid(x: Value) -> Value:
     """1 / (1 + exp(-x)), by exp(-|x|), which does not overflow; what was lost in the sum is made up for."""
-    r, biased = split(at_least(magnitude(x) * -1, CONSTANTS[x.dtype].low), 2 * format_of(x).bias)
-    t = scaled(_exp(r), biased)
+    r, n, biased = split(at_least(magnitude(x) * -1, CONSTANTS[x.dtype].low), 2 * format_of(x).bias)
+    t = scaled(_exp(r), n, biased)
     total = t + 1
     y = select(x < 0, t, 1.0) / total
     return y - y * (t - (total - 1))
@@ -101,7 +102,7 @@ def tanh(x: Value) -> Value:
 
 def _tanh_64(a: Value) -> Value:
     """-t / (t + 2) with ``t = exp(-2a) - 1``; what was lost in the sum is made up for."""
-    r, biased = split(a * -2, format_of(a).bias)
+    r, _, biased = split(a * -2, format_of(a).bias)
     power = power_of_two(biased)
     t = power * _expm1(r) + (power - 1)
     total = t + 2
@@ -125,15 +126,15 @@ def sinh(x: Value) -> Value:
 
 def small_exp(x: Value) -> Value:
     """exp where neither it nor its reciprocal comes near the end of the format."""
-    r, biased = split(x, format_of(x).bias)
+    r, _, biased = split(x, format_of(x).bias)
     return _exp(r) * power_of_two(biased)
 
 
-def split(x: Value, more: int) -> tuple[Value, Value]:
-    """``r``, and bits of which the lowest are those of ``n + more``."""
+def split(x: Value, more: int) -> tuple[Value, Value, Value]:
+    """``r``, ``n``, and bits of which the lowest are those of ``n + more``."""
     high, low = CONSTANTS[x.dtype].log2
     n, bits = whole(x * LOG2_E, more)
-    return (x - n * high) - n * low, bits
+    return (x - n * high) - n * low, n, bits
 
 
 def _exp(r: Value) -> Value:
@@ -146,7 +147,7 @@ def _expm1(r: Value) -> Value:
 
 def _half_exp(a: Value) -> Value:
     """exp(a) / 2 for a positive ``a``: it overflows later than exp(a)."""
-    r, biased = split(at_most(a, CONSTANTS[a.dtype].high + math.log(2)), format_of(a).bias - 2)
+    r, _, biased = split(at_most(a, CONSTANTS[a.dtype].high + math.log(2)), format_of(a).bias - 2)
     return _exp(r) * power_of_two(biased) * 2
 
 

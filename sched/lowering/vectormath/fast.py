@@ -30,7 +30,7 @@ def exp(x: Value) -> Value:
     """e to the power x."""
     f = format_of(x)
     held = at_most(at_least(x, -math.log(2) * (f.bias - 1)), math.log(2) * (f.bias + 1))
-    r, biased = exponential.split(held, f.bias)
+    r, _, biased = exponential.split(held, f.bias)
     return (r * polynomial(r, c.EXP_FAST) + 1) * power_of_two(biased)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loopwright.sched.lowering.vectormath.value import Value, select
+from loopwright.sched.lowering.vectormath.value import Scaled, Value, select
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,13 @@ def power_of_two(biased: Value) -> Value:
     return (biased << f.mantissa).as_bits(f.dtype)
 
 
-def scaled(x: Value, biased: Value) -> Value:
-    """``x * 2**n`` from bits of which the lowest are ``n`` plus twice the bias; rounded once if ``x`` is near 1.
+def scaled(x: Value, n: Value, biased: Value) -> Value:
+    """``x * 2**n``, rounded once if ``x`` is near 1; the lowest bits of ``biased`` are ``n`` plus twice the bias."""
+    return Scaled(x, n, biased, _scaled)
 
-    Two factors: ``2**n`` itself may have no place in the format where the product has one.
-    """
+
+def _scaled(x: Value, biased: Value) -> Value:
+    """Two factors: ``2**n`` itself may have no place in the format where the product has one."""
     half = biased >> 1
     return x * power_of_two(half) * power_of_two(biased - half)
 

@@ -85,7 +85,7 @@ def _simple(r: Value, slope: Value, biased: Value, *_: Value) -> Value:
 
 def _careful(r: Value, slope: Value, biased: Value, n: Value, x: Value, y: Value) -> Value:
     """As :func:`_simple`, whatever it is; ``r`` is undefined where the result is 0 or infinite."""
-    value = scaled(r * slope + 1, biased + SINGLE.bias)
+    value = scaled(r * slope + 1, n, biased + SINGLE.bias)
     value = select(n > HIGH, value.like(math.inf), select(n < LOW, 0.0, value))
     return special(x, y, value)
 

@@ -52,7 +52,7 @@ def _power(k: Value, f: Value, y: Value) -> Value:
     high, low = at_most(at_least(high, -BEYOND), BEYOND), at_most(at_least(low, -1.0), 1.0)
     n, biased = whole(high, 2 * format_of(y).bias)
     r = (high - n) + low
-    return scaled(r * short_polynomial(r, c.EXP2_64) + 1, biased)
+    return scaled(r * short_polynomial(r, c.EXP2_64) + 1, n, biased)
 
 
 def _log2(k: Value, f: Value) -> tuple[Value, Value]:

@@ -31,6 +31,9 @@ class Places(Protocol):
 
     fused: bool
 
+    def scaled(self, value: Any, power: Any, dtype: str) -> Any | None:
+        """``value * 2**power``, rounded once, by an instruction; None where there is none. ``power`` is a whole float."""
+
     def hold(self, value: Any) -> Any:
         """Give a value a place of its own; return what reads it there."""
 
@@ -174,6 +177,26 @@ class WithFused(Value):
         """The TensorIR of it."""
         function = self.function if places.fused else self.plain
         return write(function(*_held(self.parts, parts, places)), places)
+
+
+class Scaled(Value):
+    """``x * 2**n`` by an instruction where the CPU has one, else ``plain(x, bits)``: of these, ``n`` is what is wanted."""
+
+    __slots__ = ("plain",)
+
+    def __init__(self, x: Value, n: Value, bits: Value, plain: Function) -> None:
+        super().__init__(x.dtype, lambda: None, x, n, bits)
+        self.plain = plain
+
+    def write(self, places: Places, *parts: Any) -> Any:
+        """The TensorIR of it."""
+        x, n, bits = parts
+        made = places.scaled(x, n, self.dtype)
+        return (
+            write(self.plain(*_held((self.parts[0], self.parts[2]), (x, bits), places)), places)
+            if made is None
+            else made
+        )
 
 
 def _held(values: Sequence[Value], nodes: Sequence[Any], places: Places) -> list[Value]:
