@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from math import prod
 from typing import Any, get_args
@@ -16,7 +17,15 @@ from loopwright.sched.language.extents import known
 from loopwright.sched.recipes.facts import native_lanes
 from loopwright.sched.recipes.graph import feeding
 from loopwright.sched.recipes.roles import Roles
-from loopwright.sched.recipes.window import Place, neighbours, window, window_plan
+from loopwright.sched.recipes.window import (
+    Place,
+    WindowPlan,
+    filled,
+    neighbours,
+    steps_of,
+    window,
+    window_plan,
+)
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.knobs import Knob
 from loopwright.sched.scheduling.schedule import Schedule
@@ -39,9 +48,8 @@ def window_sketches(base: Schedule, roles: Roles, target: Target) -> Iterator[Sk
         for written in range(len(roles.reduce) + 1):
             sizes: dict[str, Any] = dict(knobs)
             made = replace(plan, **sizes, place=place, written=written)
-            try:
-                schedule = window(base, roles, made)
-            except ScheduleError:
+            schedule = _scheduled(base, roles, made)
+            if schedule is None:
                 continue
             rule = _bounded_code(roles, target, knobs, written)
             yield Sketch(
@@ -49,10 +57,21 @@ def window_sketches(base: Schedule, roles: Roles, target: Target) -> Iterator[Sk
             )
 
 
+def _scheduled(base: Schedule, roles: Roles, plan: WindowPlan) -> Schedule | None:
+    """The schedule of a plan, without filled up vectors where these cannot be; None if there is none at all."""
+    for pad in dict.fromkeys((plan.pad, False)):
+        with suppress(ScheduleError):
+            return window(base, roles, replace(plan, pad=pad))
+    return None
+
+
 def _knobs(roles: Roles, target: Target) -> dict[str, Knob]:
     assert roles.vector is not None
     moving = neighbours(roles)
-    values = {"lanes": vector_lengths(known(roles.vector.extent), native_lanes(roles, target), 4)}
+    length, native = known(roles.vector.extent), native_lanes(roles, target)
+    values = {"lanes": vector_lengths(length, native, 4)}
+    if roles.slides and filled(length) <= native:
+        values["lanes"] = sorted({*values["lanes"], filled(length)})
     if moving:
         extent = known(moving[-1].extent)
         values["near"] = [n for n in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16) if n <= extent]
@@ -67,7 +86,7 @@ def _knobs(roles: Roles, target: Target) -> dict[str, Knob]:
 def _bounded_code(roles: Roles, target: Target, knobs: Mapping[str, Knob], written: int) -> Rule:
     """Sums enough to keep the units busy, which stay in registers; and code that compiles quickly."""
     lanes = native_lanes(roles, target)
-    sizes = [known(axis.extent) for axis in roles.reduce]
+    sizes = [known(axis.extent) for axis in steps_of(roles)]
     steps = prod(sizes[len(sizes) - written :])
     most = [max(int(v) for v in knobs[part].values) for part in knobs if part != "band"]
 

@@ -56,10 +56,10 @@ def with_rolled_edges(s: Stmt, edge: str, inside: bool = False) -> Stmt:
 
 
 def _scattered(s: Stmt, edge: str) -> bool:
-    return isinstance(s, For) and s.kind == "vectorize" and s.part == edge and _loaded_apart(s) > FEW
+    return isinstance(s, For) and s.kind == "vectorize" and s.part == edge and loaded_apart(s) > FEW
 
 
-def _loaded_apart(s: For) -> int:
+def loaded_apart(s: For) -> int:
     """How many elements a vectorized loop loads one by one because their indices are clamped."""
     stored = [inner for inner in walk_statements(s.body) if isinstance(inner, (Store, Bind))]
     return known(s.extent) * sum(_clamped(load, s.var) for inner in stored for load in loads(inner.value))

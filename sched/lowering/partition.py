@@ -23,7 +23,7 @@ from loopwright.sched.language.extents import known
 from loopwright.sched.language.interval import index_range
 from loopwright.sched.lowering.affine import number
 from loopwright.sched.lowering.decide import Region
-from loopwright.sched.lowering.edges import with_scalar_edges
+from loopwright.sched.lowering.edges import loaded_apart, with_scalar_edges
 from loopwright.sched.lowering.folding import folded, in_range, is_nothing, loop_over, run_from, run_over
 from loopwright.sched.lowering.masking import masked
 from loopwright.sched.lowering.steady import (
@@ -141,21 +141,23 @@ class _Partition:
             return self.statement(piece)
         return replace(piece, body=self._body(piece.body, steady_state(piece.var, piece.body, counts=True)))
 
-    @staticmethod
-    def _lanes(s: For) -> Stmt:
-        """A vectorized loop. A condition would undo it: lanes for which one holds are a shorter vector; else it is a mask."""
-        if isinstance(s.extent, Expr) or not any(isinstance(inner, If) for inner in walk_statements(s.body)):
+    def _lanes(self, s: For) -> Stmt:
+        """A vectorized loop: lanes for which a condition holds are a shorter vector, or it is a mask; it would undo the loop.
+
+        So are lanes whose elements lie side by side, where others are clamped: each of those is loaded by itself.
+        """
+        asks = any(isinstance(inner, If) for inner in walk_statements(s.body))
+        if isinstance(s.extent, Expr) or not (asks or loaded_apart(s)):
             return s
         region = steady_state(s.var, s.body, counts=True)
-        ends = (0, region.low, region.high, s.extent)
         pieces: list[Stmt] = []
-        for first, stop in pairwise(ends):
+        for first, stop in pairwise((0, region.low, region.high, s.extent)):
             while first < stop:
                 lanes = 1 << ((stop - first).bit_length() - 1)
                 piece = loop_over(s, first, first + lanes, "")
                 pieces.append(masked(piece) if isinstance(piece, For) else piece)
                 first += lanes
-        return seq(*pieces)
+        return seq(*pieces) if asks or self._affords(pieces, s) else s
 
     # --- loops that ask -------------------------------------------------------------------------------------------
 

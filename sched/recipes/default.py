@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from math import prod
 
@@ -117,11 +118,9 @@ def schedule_stage(schedule: Schedule, name: str, target: Target, run: int = 1) 
 def window_stage(schedule: Schedule, roles: Roles, target: Target) -> Schedule:
     """A sum over a window; without its padding in it, if that cannot be."""
     plan = window_plan(roles, target)
-    for place in (plan.place, "root"):
-        try:
-            return window(schedule, roles, replace(plan, place=place))
-        except ScheduleError:
-            continue
+    for place, pad in ((plan.place, plan.pad), (plan.place, False), ("root", False)):
+        with suppress(ScheduleError):
+            return window(schedule, roles, replace(plan, place=place, pad=pad))
     return reduce_stage(schedule, roles, target)
 
 

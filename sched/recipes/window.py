@@ -37,6 +37,7 @@ class WindowPlan:
         band: rows of the outermost axis of the window in a block, which one core does.
         written: how many of the window's axes are written out, the innermost first.
         place: where what feeds it is computed: written out in the sums, in each block over what that reads, or before.
+        pad: fill up the last vector of a row: more of what feeds the sums is computed than a row needs.
         parallel: share the blocks out over the cores.
     """
 
@@ -45,6 +46,7 @@ class WindowPlan:
     band: Number = 1
     written: int = 2
     place: Place = "inline"
+    pad: bool = False
     parallel: bool = True
 
 
@@ -60,6 +62,19 @@ def neighbours(roles: Roles) -> tuple[Axis, ...]:
     return tuple(axis for axis in roles.spatial if axis in moving and axis is not roles.vector)
 
 
+def steps_of(roles: Roles) -> tuple[Axis, ...]:
+    """The axes of the window; last that along which neighbours are computed together: they share what its steps load."""
+    near = neighbours(roles)[-1:]
+    shared = {
+        a
+        for o in roles.operands
+        for dim in o.dims
+        for a in dim
+        if a in o.steps and any(n in dim for n in near)
+    }
+    return tuple(sorted(roles.reduce, key=lambda axis: axis in shared))
+
+
 def window(schedule: Schedule, roles: Roles, plan: WindowPlan) -> Schedule:
     """Schedule a sum over a window: blocks of rows for the cores, in them tiles of neighbours in vectors."""
     assert roles.vector is not None
@@ -70,7 +85,7 @@ def window(schedule: Schedule, roles: Roles, plan: WindowPlan) -> Schedule:
     names = Names(s.nests.stages[stage])
     moving = neighbours(roles)
     blocks, lane = names.pair(roles.vector.name, "o", "v")
-    s = s.split(f"{stage}.{roles.vector.name}", (blocks, lane), plan.lanes)
+    s = s.split(f"{stage}.{roles.vector.name}", (blocks, lane), plan.lanes, "pad" if plan.pad else "auto")
     inner, tiles, outside = [], [blocks], [axis.name for axis in roles.spatial if axis is not roles.vector]
     if moving:
         across, near = names.pair(moving[-1].name, "t", "n")
@@ -82,7 +97,7 @@ def window(schedule: Schedule, roles: Roles, plan: WindowPlan) -> Schedule:
         s = s.split(f"{stage}.{moving[0].name}", (band, row), plan.band, "guard")
         outside[outside.index(moving[0].name)] = band
         tiles = [row, *tiles]
-    steps = [axis.name for axis in roles.reduce]
+    steps = [axis.name for axis in steps_of(roles)]
     ones = [axis.name for axis in roles.stage.all_axes if axis.extent == 1]
     if not outside:
         outside, tiles = tiles[:1], tiles[1:]
@@ -104,7 +119,8 @@ def window_plan(roles: Roles, target: Target) -> WindowPlan:
     """
     assert roles.vector is not None
     native = native_lanes(roles, target)
-    lanes = min(native, known(roles.vector.extent))
+    length = known(roles.vector.extent)
+    lanes = min(native, filled(length)) if roles.slides else min(native, length)
     moving = neighbours(roles)
     extent = known(moving[-1].extent) if moving else 1
     window = max((known(axis.extent) for axis in roles.reduce), default=1)
@@ -127,8 +143,19 @@ def window_plan(roles: Roles, target: Target) -> WindowPlan:
         band=band,
         written=written(roles, near * ceil(lanes / native), code),
         place="block" if roles.slides else "inline",
+        pad=roles.slides and length % lanes != 0,
         parallel=shared,
     )
+
+
+def filled(length: int) -> int:
+    """The lanes of one vector that holds a short row: a power of two.
+
+    Example:
+        >>> filled(14), filled(16)
+        (16, 16)
+    """
+    return 1 << max(0, length - 1).bit_length()
 
 
 def _step(roles: Roles, axis: Axis) -> int:
@@ -138,7 +165,7 @@ def _step(roles: Roles, axis: Axis) -> int:
 
 def written(roles: Roles, copies: int, code: int) -> int:
     """How many of the window's axes can be written out."""
-    sizes = [known(axis.extent) for axis in roles.reduce]
+    sizes = [known(axis.extent) for axis in steps_of(roles)]
     count = 0
     while count < len(sizes) and prod(sizes[len(sizes) - count - 1 :]) * copies <= code:
         count += 1

@@ -11,12 +11,13 @@ import pytest
 
 import loopwright as lw
 from loopwright import ops
-from loopwright.sched.language.expr import Axis, Binary, Const, Expr, walk
+from loopwright.sched.language.expr import Axis, Binary, Const, Expr, Select, loads, walk
 from loopwright.sched.language.text import text
 from loopwright.sched.language.workload import Workload
 from loopwright.sched.lowering import partition
 from loopwright.sched.lowering.affine import linear
 from loopwright.sched.lowering.decide import Region, _undivided, is_question
+from loopwright.sched.lowering.edges import loaded_apart
 from loopwright.sched.lowering.loopnest import build
 from loopwright.sched.lowering.steady import code_size
 from loopwright.sched.lowering.stmt import For, If, Stmt, Store, walk_statements
@@ -304,6 +305,23 @@ def test_pixels_fused_with_their_colours(condition: Callable[..., Any], width: i
         )  # the colours, which emission joins to their pixels
 
 
+def test_the_lanes_of_an_edge_that_lie_side_by_side_are_vectors() -> None:
+    @lw.operator
+    def padded(H: int, W: int) -> Any:
+        at = lw.constant_exterior(lw.input("x", (H, W)))
+        return lw.compute("y", (H, W + 2), lambda i, j: at[i, j - 2])
+
+    work = padded(5, 14)
+    schedule = work.schedule().vectorize("y.j", 16)
+    kernel = lw.build(work, schedule=schedule)
+    x = np.arange(70, dtype=np.float32).reshape(5, 14)
+    np.testing.assert_array_equal(kernel(x), work.reference(x))
+    stores = [s for s in walk_statements(program_of(schedule, AVX2).body) if isinstance(s, Store)]
+    read = [load for s in stores for load in loads(s.value)]
+    assert len(read) == 3  # of 8, 4 and 2 elements
+    assert not any(isinstance(e, Select) for s in stores for e in walk(s.value))
+
+
 @pytest.mark.parametrize("divisor", [1, 2, 3, 7])
 @pytest.mark.parametrize("times", [-3, -1, 1, 2])
 def test_bounds_of_a_quotient_are_bounds_of_its_dividend(divisor: int, times: int) -> None:
@@ -330,9 +348,16 @@ def test_a_vector_at_an_edge_is_a_loop_of_scalars() -> None:
     work = smooth(100)
     schedule = work.schedule().vectorize("y.i", 16)
     lanes = [
-        s for s in walk_statements(program_of(schedule, AVX2).body) if isinstance(s, For) and s.extent == 16
+        s
+        for s in walk_statements(program_of(schedule, AVX2).body)
+        if isinstance(s, For) and s.label == "y.i.v"
     ]
-    assert {s.kind for s in lanes if s.part == partition.EDGE} == {"serial"}
     assert {s.kind for s in lanes if s.part == ""} == {"vectorize"}
+    edges = [s for s in lanes if s.part == partition.EDGE]
+    assert {s.kind for s in edges if loaded_apart(s)} == {"serial"}
+    assert {s.extent for s in edges if not loaded_apart(s)} == {
+        4,
+        8,
+    }  # in halves of the edge nothing is clamped
     x = np.arange(100, dtype=np.float32)
     np.testing.assert_array_equal(lw.build(work, schedule=schedule)(x), work.reference(x))
