@@ -29,6 +29,8 @@ Array = np.ndarray[Any, Any]
 # Copies of a multiply-add in a register tile, and with those that tails make; vectors side by side, in each of which
 # functions are written out.
 MOST_CODE, MOST_COPIES, MOST_WIDE = 96, 256, 4
+# Rows in a block without matrix products: while the end of one waits for its sum, the CPU goes on with the next.
+FEW_ROWS = (1, 2, 4, 8)
 
 
 @dataclass(frozen=True)
@@ -80,18 +82,17 @@ def _knobs(base: Schedule, group: Group, target: Target) -> _Knobs:
     widest = max((known(axis.extent) for r in found.values() for axis in r.stage.axes[-1:]), default=1)
     width = Knob(f"{host}.width", tuple(vector_lengths(widest, native, MOST_WIDE)))
     wanted = {width.name: plan.width}
+    length = lengths(base.nests, group)[-1]
+    blocks = _blocks(length) if plan.tiles else _few_rows(length, target)
     block: Knob | int = 1
-    if plan.tiles:
-        block = Knob(f"{host}.block", tuple(_blocks(lengths(base.nests, group)[-1])))
+    if plan.tiles or len(blocks) > 1:
+        block = Knob(f"{host}.block", tuple(blocks))
         wanted[block.name] = plan.block
     lanes = _lanes(host, found, plan, target, wanted)
     tiles = {stage: _tile(found[stage], plan.tiles[stage], target, wanted) for stage in plan.tiles}
     rules = [_tile_fits(found[stage], tile, target) for stage, tile in tiles.items()]
     if isinstance(block, Knob):
-        rules += [
-            _bounded_code(found[stage], tile, block, lengths(base.nests, group)[-1], target)
-            for stage, tile in tiles.items()
-        ]
+        rules += [_bounded_code(found[stage], tile, block, length, target) for stage, tile in tiles.items()]
     return _Knobs(block, width, lanes, tiles, wanted, tuple(rules))
 
 
@@ -100,6 +101,11 @@ def _blocks(length: int) -> list[int]:
     usual = {4, 6, 8, 12, 16, 18, 20, 24, 30, 32, 36, 40, 48, 64, 96, 128}
     divide = {n for n in range(4, 129) if length % n == 0}
     return sorted(n for n in usual | divide if n <= length) or [length]
+
+
+def _few_rows(length: int, target: Target) -> list[int]:
+    """Rows in a block without matrix products, of which each core has at least two."""
+    return [n for n in FEW_ROWS if n == 1 or 2 * n * target.cores <= length]
 
 
 def _lanes(

@@ -26,13 +26,15 @@ from loopwright.sched.recipes.window import (
     window,
     window_plan,
 )
+from loopwright.sched.runtime.device.target import DeviceTarget
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.knobs import Knob
 from loopwright.sched.scheduling.schedule import Schedule
 
 Array = np.ndarray[Any, Any]
-# Multiply-adds that may be written out; and those that are in flight at once at least, if there are so many.
-MOST_CODE, FEW = 128, 4
+# Multiply-adds that may be written out, for a CPU, and for a device, whose compiler is slow; and those that are in flight at
+# once at least, if there are so many.
+MOST_CODE, MOST_DEVICE_CODE, FEW = 384, 128, 4
 
 
 def window_sketches(base: Schedule, roles: Roles, target: Target) -> Iterator[Sketch]:
@@ -88,6 +90,7 @@ def _bounded_code(roles: Roles, target: Target, knobs: Mapping[str, Knob], writt
     lanes = native_lanes(roles, target)
     sizes = [known(axis.extent) for axis in steps_of(roles)]
     steps = prod(sizes[len(sizes) - written :])
+    code = MOST_DEVICE_CODE if isinstance(target, DeviceTarget) else MOST_CODE
     most = [max(int(v) for v in knobs[part].values) for part in knobs if part != "band"]
 
     def rule(values: Mapping[str, Array]) -> Array:
@@ -95,6 +98,6 @@ def _bounded_code(roles: Roles, target: Target, knobs: Mapping[str, Knob], writt
         if "near" in knobs:
             sums = sums * values[knobs["near"].name]
         enough = sums >= min(FEW, prod(most) // lanes)
-        return enough & (sums <= target.registers - 4) & (sums * steps <= MOST_CODE)
+        return enough & (sums <= target.registers - 4) & (sums * steps <= code)
 
     return rule
