@@ -85,13 +85,15 @@ class _Partition:
 
     def _loop(self, s: For) -> Stmt:
         """What comes before the steady state, the steady state, and what comes after it."""
+        if isinstance(s.extent, Expr) and s.part == "tail":
+            return replace(s, body=self.statement(s.body))
         if isinstance(s.extent, Expr):
-            return replace(s, body=self.statement(s.body)) if s.part == "tail" else self._open_loop(s)
+            return self._open_loop(s)
         region = steady_state(s.var, s.body, counts=True)
         ranges = pieces_of(region, s.extent)
         pieces = [loop_over(s, *piece) for piece in ranges] if len(ranges) > 1 else []
         if not pieces:
-            return self._triangular(s, region)
+            return self._triangular(s, lambda body: self._body(body, region))
         if not self._affords(pieces, s):
             return replace(s, body=self._body(s.body, region))
         # The steady state first: it has the first claim on what room there is.
@@ -100,11 +102,11 @@ class _Partition:
         done = {n: self._part(pieces[n], ranges[n], again and n != order[0]) for n in order}
         return seq(*(done[n] for n in sorted(done)))
 
-    def _triangular(self, s: For, region: Region) -> Stmt:
-        """A loop that is divided, if at all, where each iteration of those around it says."""
+    def _triangular(self, s: For, whole: Callable[[Stmt], Stmt]) -> Stmt:
+        """A loop that is divided, if at all, where each iteration of those around it says; else with its body ``whole``."""
         parts = triangular(s)
         if not parts or not self._affords(parts, s):
-            return replace(s, body=self._body(s.body, region))
+            return replace(s, body=whole(s.body))
         return seq(*(self._inside(part) for part in parts))
 
     def _inside(self, piece: Stmt) -> Stmt:
@@ -119,7 +121,7 @@ class _Partition:
         """A loop that ends where only the call knows: a call finds where its steady state is, or an iteration asks."""
         assumed = assumptions(s.body, s.var)
         if not assumed.least:
-            return replace(s, body=self._assumed(s.body))
+            return self._triangular(s, self._assumed)
         (first, stop), rest = assumed.steady, assumed.from_start()
         before = Axis(s.var.name, first, s.var.reduce)
         head = folded(s.body, {s.var: before}, EDGE)

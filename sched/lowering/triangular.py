@@ -18,11 +18,12 @@ from loopwright.sched.language.expr import (
     Expr,
     Load,
     Select,
+    Size,
     loads,
     structure,
     walk,
 )
-from loopwright.sched.language.extents import Extent, surely
+from loopwright.sched.language.extents import Extent, node, surely
 from loopwright.sched.lowering.affine import ZERO, Linear, minus, number, simplify
 from loopwright.sched.lowering.assume import Assumed
 from loopwright.sched.lowering.combine import changes_nothing
@@ -94,7 +95,7 @@ def _number(e: Expr) -> Extent:
 
 def _parts_of(s: For) -> list[Part]:
     """What the first condition that turns divides a loop into."""
-    if isinstance(s.extent, Expr) or s.kind != "serial":
+    if s.kind != "serial":
         return []
     inner = [x.var for x in walk_statements(s.body) if isinstance(x, (For, Let))]
     for question in questions_in(s.body):
@@ -113,24 +114,26 @@ def _comparisons(question: Expr) -> Iterator[Binary]:
             yield e
 
 
-def _turned(var: Axis, extent: int, inner: list[Axis], e: Binary) -> list[Part]:
+def _turned(var: Axis, extent: Extent, inner: list[Axis], e: Binary) -> list[Part]:
     """The parts of a loop before, while and after a comparison turns."""
     bound = AT_MOST[e.op][1]
     form = form_of(e.a).add(form_of(e.b), -1)
     step, least, greatest = 0, 0, 0  # what the loops inside add to the rest
     around = Linear({}, form.const)
     for key, (term, coefficient) in form.terms.items():
-        if not isinstance(term, Axis) or isinstance(term.extent, Expr):
-            return []
         if term is var:
             step = coefficient
+        elif isinstance(term, Size):
+            around.terms[key] = (term, coefficient)
+        elif not isinstance(term, Axis) or isinstance(term.extent, Expr):
+            return []
         elif any(term is axis for axis in inner):
             reach = coefficient * (term.extent - 1)
             least, greatest = least + min(0, reach), greatest + max(0, reach)
         else:
             around.terms[key] = (term, coefficient)
-    middle = -(-(greatest - least) // abs(step)) if step else extent
-    if not step or not around.terms or SHARE * middle > extent:
+    turns = step and any(isinstance(term, Axis) for term, _ in around.terms.values())
+    if not turns or (isinstance(extent, int) and SHARE * -(-(greatest - least) // abs(step)) > extent):
         return []
     holds, fails = (_Ruled(inner) for _ in range(2))
     holds.assume(Linear({}, bound).add(form, -1))
@@ -141,14 +144,14 @@ def _turned(var: Axis, extent: int, inner: list[Axis], e: Binary) -> list[Part]:
     else:
         ends = [_count(around.add(Linear({}, end - bound - 1)), -step, extent) for end in (least, greatest)]
         regions = [fails, None, holds]
-    firsts, stops = [ZERO, *ends], [*ends, number(extent)]
+    firsts, stops = [ZERO, *ends], [*ends, node(extent)]
     return [Part(*part) for part in zip(firsts, stops, regions, strict=True)]
 
 
-def _count(form: Linear, step: int, extent: int) -> Expr:
+def _count(form: Linear, step: int, extent: Extent) -> Expr:
     """How many ``j`` of ``0 .. extent - 1`` there are with ``step * j <= form``."""
     count = Binary("add", Binary("floordiv", form.expr(), number(step), "int32"), number(1), "int32")
-    return simplify(Binary("max", Binary("min", count, number(extent), "int32"), ZERO, "int32"))
+    return simplify(Binary("max", Binary("min", count, node(extent), "int32"), ZERO, "int32"))
 
 
 # --- what comes to nothing -------------------------------------------------------------------------------------------

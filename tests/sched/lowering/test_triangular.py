@@ -129,6 +129,31 @@ def test_whatever_the_sizes_the_tiles_and_the_order(
     agree(s.reorder("C", " ".join(order)))
 
 
+@pytest.mark.parametrize("op", list(COMPARE))
+def test_sizes_that_only_a_call_knows(op: str) -> None:
+    m, n, k = (lw.size(name) for name in "mnk")
+    work = masked(m, n, k, op=op, by=1)
+    kernel = lw.build(work, target="cpu", schedule=tiled(work, 3, 8, 2))
+    rng = np.random.default_rng(7)
+    for sizes in (
+        (1, 1, 1),
+        (40, 16, 40),
+        (7, 9, 50),
+        (50, 3, 6),
+        (0, 4, 4),
+        (4, 4, 0),
+        (5, 0, 5),
+        (33, 17, 29),
+    ):
+        a, b = (
+            rng.choice([-1.0, 1.0, 2.0], shape).astype("float32")
+            for shape in ((sizes[0], sizes[2]), (sizes[2], sizes[1]))
+        )
+        np.testing.assert_array_equal(kernel(a, b), masked(*sizes, op=op, by=1).reference(a, b))
+    if op == "le":
+        assert all(not selects(loop) for loop in loops(tiled(work, 3, 8, 2), "C.ko") if loop.part == "")
+
+
 def agree(schedule: Schedule) -> None:
     """The kernel computes what the reference does, of whole numbers: exactly."""
     rng = np.random.default_rng(5)
