@@ -15,7 +15,7 @@ from loopwright.autotune.measure.task import Limits, Outcome, Task
 from loopwright.autotune.measure.twins import Twins
 
 # A worker is given so many candidates at a time at most, and no more than it may be through with in so many seconds.
-TOGETHER = 4
+TOGETHER = 8
 SHARE_SECONDS = 1.0
 
 

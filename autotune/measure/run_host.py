@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ class HostRunner:
         # What weights were packed to, by the layout: many candidates have the same.
         self._packed: dict[str, tuple[Any, ...]] = {}
         self._flush = flusher(setting.target.l3) if setting.cold else None
+        self._took: float | None = None  # the call of the last run
 
     def building(self) -> AbstractContextManager[None]:
         """At once."""
@@ -59,7 +61,10 @@ class HostRunner:
     def run(self, function: Function) -> Any:
         """Call it."""
         called, arguments = self.bound(function)
-        return called(*arguments)
+        start = time.perf_counter()
+        answer = called(*arguments)
+        self._took = time.perf_counter() - start
+        return answer
 
     def bound(self, function: Function) -> tuple[Function, Sequence[Any]]:
         """What is called for a candidate, and with which arguments: its weights are packed already."""
@@ -73,13 +78,15 @@ class HostRunner:
         return function.function, [*function.arguments(self._inputs, packed), *self._outputs]
 
     def stopwatch(self, sample_seconds: float) -> Stopwatch:
-        """By the clock of the process, around calls in a row."""
-        return _HostStopwatch(self, self._flush, sample_seconds)
+        """By the clock of the process, around calls in a row; the last run was such a call, unless caches are to be emptied."""
+        return _HostStopwatch(self, self._flush, sample_seconds, self._took if self._flush is None else None)
 
 
 class _HostStopwatch(Stopwatch):
-    def __init__(self, runner: HostRunner, flush: Flush | None, sample_seconds: float) -> None:
-        super().__init__((), flush, sample_seconds)
+    def __init__(
+        self, runner: HostRunner, flush: Flush | None, sample_seconds: float, before: float | None
+    ) -> None:
+        super().__init__((), flush, sample_seconds, before=before)
         self._runner = runner
 
     def bound(self, function: Function) -> tuple[Function, Sequence[Any]]:

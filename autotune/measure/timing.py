@@ -19,8 +19,11 @@ AGREEING = 3
 # Screening: at least so many samples and so long; at most so long, or so many samples.
 MIN_SAMPLES, MAX_SAMPLES = 3, 20
 SCREEN_SECONDS, LONGEST_SCREEN = 2e-3, 6e-3
-# A call that takes so many times as long as the cut is slow, whatever disturbed it.
-FAR = 3.0
+# A call that takes so many times as long as the cut is slow, whatever disturbed it. One that takes more than this share of the
+# cut takes no part in finals: two samples say enough.
+FAR, HOPELESS = 3.0, 0.7
+# A call that takes so long takes no longer to speak of because caches were cold.
+LONG_CALL = 2e-3
 # A race: rounds at least, and after how many the slower runners drop out.
 MIN_ROUNDS, DROP_ROUNDS = 5, 4
 # A runner that is slower by so many times its spread is slower.
@@ -81,6 +84,7 @@ class Stopwatch:
         flush: empties the caches before each sample, which then is a single call.
         sample_seconds: how long a sample takes, at least.
         clock: gives the time in seconds.
+        before: how long the function took in a call just before, if that was made as a sample is.
     """
 
     def __init__(
@@ -89,8 +93,10 @@ class Stopwatch:
         flush: Flush | None = None,
         sample_seconds: float = SAMPLE_SECONDS,
         clock: Clock = time.perf_counter,
+        before: float | None = None,
     ) -> None:
         self._args, self._flush, self._sample_seconds, self.clock = args, flush, sample_seconds, clock
+        self.before = before
 
     def calls(self, seconds: float) -> int:
         """How many calls of so many seconds make a sample.
@@ -129,8 +135,8 @@ def screen(function: Call, stopwatch: Stopwatch, cut: float | None = None) -> fl
 
     The first call may find cold caches, or be interrupted: it takes a second one to say that a function is slow.
     """
-    least = Least()
-    once = stopwatch.sample(function, 1)
+    least, before = Least(), stopwatch.before
+    once = before if before is not None and before >= LONG_CALL else stopwatch.sample(function, 1)
     if cut is not None and once > cut:
         if once <= FAR * cut:
             once = min(once, stopwatch.sample(function, 1))
@@ -141,6 +147,8 @@ def screen(function: Call, stopwatch: Stopwatch, cut: float | None = None) -> fl
         least.add(once)
     while least.count < MIN_SAMPLES or (spent < LONGEST_SCREEN and least.count < MAX_SAMPLES):
         if spent >= SCREEN_SECONDS and least.timed.spread <= KNOWN_SPREAD:
+            break
+        if cut is not None and least.count > 1 and least.timed.seconds > HOPELESS * cut:
             break
         taken = stopwatch.sample(function, number)
         least.add(taken)

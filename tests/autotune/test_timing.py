@@ -144,8 +144,26 @@ def test_screening_stops_at_once_for_what_is_far_from_the_best() -> None:
     clock = Clock()
     assert timing.screen(clock.function([1.3e-2]), clock.stopwatch, cut=4e-3) == pytest.approx(1.3e-2)
     clock.now = 0.0
-    timing.screen(clock.function(steady(5e-3)), clock.stopwatch, cut=6e-3)
-    assert clock.now == pytest.approx(timing.MIN_SAMPLES * 5e-3)
+    timing.screen(clock.function(steady(4e-3)), clock.stopwatch, cut=6e-3)
+    assert clock.now == pytest.approx(timing.MIN_SAMPLES * 4e-3)
+
+
+def test_of_what_takes_no_part_in_finals_two_samples_are_enough() -> None:
+    clock = Clock()
+    assert timing.screen(clock.function(steady(5e-3)), clock.stopwatch, cut=6e-3) == pytest.approx(5e-3)
+    assert clock.now == pytest.approx(2 * 5e-3)
+
+
+def test_a_long_call_that_was_made_before_is_a_sample() -> None:
+    clock = Clock()
+    clock.stopwatch.before = 5e-3
+    assert timing.screen(clock.function(steady(5e-3)), clock.stopwatch, cut=6e-3) == pytest.approx(5e-3)
+    assert clock.now == pytest.approx(5e-3)
+    clock.stopwatch.before, clock.now = 2.5e-2, 0.0
+    assert timing.screen(clock.function(steady(5e-3)), clock.stopwatch, cut=6e-3) == 2.5e-2
+    assert clock.now == 0.0  # far beyond the cut: it is not called again
+    clock.stopwatch.before = 1e-3  # a short one may have been long because caches were cold
+    assert timing.screen(clock.function(steady(1e-4)), clock.stopwatch) == pytest.approx(1e-4)
 
 
 def test_one_disturbed_call_makes_no_candidate_slow() -> None:
