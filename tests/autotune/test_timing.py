@@ -156,14 +156,20 @@ def test_of_what_takes_no_part_in_finals_two_samples_are_enough() -> None:
 
 def test_a_long_call_that_was_made_before_is_a_sample() -> None:
     clock = Clock()
-    clock.stopwatch.before = 5e-3
-    assert timing.screen(clock.function(steady(5e-3)), clock.stopwatch, cut=6e-3) == pytest.approx(5e-3)
+    after = Stopwatch((), clock=clock, before=5e-3)
+    assert timing.screen(clock.function(steady(5e-3)), after, cut=6e-3) == pytest.approx(5e-3)
     assert clock.now == pytest.approx(5e-3)
-    clock.stopwatch.before, clock.now = 2.5e-2, 0.0
-    assert timing.screen(clock.function(steady(5e-3)), clock.stopwatch, cut=6e-3) == 2.5e-2
-    assert clock.now == 0.0  # far beyond the cut: it is not called again
-    clock.stopwatch.before = 1e-3  # a short one may have been long because caches were cold
-    assert timing.screen(clock.function(steady(1e-4)), clock.stopwatch) == pytest.approx(1e-4)
+
+
+def test_what_was_far_beyond_the_cut_is_not_called_again() -> None:
+    clock = Clock()
+    assert timing.screen(clock.function([]), Stopwatch((), clock=clock, before=2.5e-2), cut=6e-3) == 2.5e-2
+
+
+def test_a_short_call_that_was_made_before_may_have_found_cold_caches() -> None:
+    clock = Clock()
+    after = Stopwatch((), clock=clock, before=1e-3)
+    assert timing.screen(clock.function(steady(1e-4)), after) == pytest.approx(1e-4)
 
 
 def test_one_disturbed_call_makes_no_candidate_slow() -> None:
