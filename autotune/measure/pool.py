@@ -5,7 +5,7 @@ from __future__ import annotations
 import selectors
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from loopwright.autotune.measure.hosts import usable_cores
 from loopwright.autotune.measure.nursery import Nursery
@@ -17,6 +17,8 @@ from loopwright.autotune.measure.twins import Twins
 # A worker is given so many candidates at a time at most, and no more than it may be through with in so many seconds.
 TOGETHER = 8
 SHARE_SECONDS = 1.0
+# A program of a device takes its compiler a tenth of a second, whatever is in it.
+LEAST_TOGETHER = 3
 
 
 class Pool:
@@ -30,7 +32,7 @@ class Pool:
         limits: for each candidate.
         cores: the cores to pin workers to; by default all that this process may use.
         share_seconds: for how long a worker is given candidates at a time, instead of the usual second.
-        in_step: whether workers wait for each other before they run what they have built: then all are given as much.
+        in_step: whether workers wait for each other before they run what they have built: each builds until there is no more.
     """
 
     def __init__(
@@ -45,10 +47,11 @@ class Pool:
         self.seats = [Seat(nursery, 1, core, limits) for core in places]
         self.twins = Twins()
         self._share_seconds = SHARE_SECONDS if share_seconds is None else share_seconds
-        self._in_step = in_step
+        self._in_step, self._least = in_step, LEAST_TOGETHER if in_step else 1
         self._queue: deque[Candidate] = deque()
         self._held: list[tuple[Candidate, str]] = []  # with its code, which another candidate is trying
         self._alone: set[int] = set()  # trials that share nothing any more
+        self._until: float | None = None
         self._paces: dict[str, float] = {}  # seconds that a worker needs for a candidate, by the task's key
 
     def __enter__(self) -> Pool:
@@ -71,35 +74,44 @@ class Pool:
         until: float | None = None,
     ) -> None:
         """Try candidates, on whichever core is free; see :meth:`~loopwright.autotune.measure.roles.Screening.run`."""
-        self._queue, self._held = deque(candidates), []
+        self._queue, self._held, self._until = deque(candidates), [], until
         self._alone.clear()
         while True:
             for seat in self.seats:
-                if not seat.busy and seat.ready:
-                    self._give(seat, task, cut, until)
-            if not any(seat.busy for seat in self.seats) and any(seat.ready for seat in self.seats):
+                if seat.idle and seat.ready:
+                    self._give(seat, task, cut)
+            if all(seat.idle for seat in self.seats) and any(seat.ready for seat in self.seats):
                 return
             self._wait()
             for seat in self.seats:
                 self._serve(seat, on_outcome)
 
-    def _give(self, seat: Seat, task: Task, cut: Cut, until: float | None) -> None:
+    def _give(self, seat: Seat, task: Task, cut: Cut) -> None:
         """Have an idle worker try what comes next."""
-        if not self._queue or (until is not None and time.monotonic() > until):
-            return
+        batch = self._next(task.key)
+        if batch:
+            seat.take(task, batch, cut(), self._in_step)
+
+    def _more(self, seat: Seat) -> None:
+        """Have a worker build more while others still build, and run it all when they have done so; nothing beside what is to be
+        alone."""
+        alone = self._alone & seat.busy.keys() or (self._queue and self._queue[0].trial in self._alone)
+        seat.more([] if alone else self._next(seat.task))
+
+    def _next(self, task: str) -> list[Candidate]:
+        """What a worker is given next; nothing if there is no more, or no more time."""
+        if not self._queue or (self._until is not None and time.monotonic() > self._until):
+            return []
         share = self._share(task)
         batch = [self._queue.popleft()]
-        while len(batch) < share and not self._alone & {batch[0].trial, self._queue[0].trial}:
+        while len(batch) < share and self._queue and not self._alone & {batch[0].trial, self._queue[0].trial}:
             batch.append(self._queue.popleft())
-        seat.take(task, batch, cut())
+        return batch
 
-    def _share(self, task: Task) -> int:
+    def _share(self, task: str) -> int:
         """How many candidates a worker is given: towards the end fewer, so that all workers end together."""
-        most = min(TOGETHER, int(self._share_seconds / self._pace(task.key)))
-        if self._in_step:
-            idle = sum(not seat.busy for seat in self.seats)
-            return min(most, -(-len(self._queue) // idle))
-        return min(most, len(self._queue) // (2 * len(self.seats)))
+        most = min(TOGETHER, int(self._share_seconds / self._pace(task)))
+        return min(most, max(len(self._queue) // (2 * len(self.seats)), self._least))
 
     def _wait(self) -> None:
         """Wait for a worker to speak, or for the next look at the limits."""
@@ -111,9 +123,13 @@ class Pool:
     def _serve(self, seat: Seat, on_outcome: OnOutcome) -> None:
         for message in seat.child.receive():
             if message.get("event") == "lowered":
-                seat.codes = {trial: str(code) for trial, code, _ in message["lowered"]}
-                seat.sizes = {trial: size for trial, _, size in message["lowered"]}
-                self._choose(seat, on_outcome)
+                codes = {trial: str(code) for trial, code, _ in message["lowered"]}
+                seat.codes |= codes
+                seat.sizes |= {trial: size for trial, _, size in message["lowered"]}
+                self._choose(seat, codes, on_outcome)
+                continue
+            if message.get("event") == "built":
+                self._more(seat)
                 continue
             outcome = note(seat, message)
             if outcome is not None:
@@ -141,10 +157,10 @@ class Pool:
             spent = sum((outcome.build_seconds, *outcome.spent.values()))
             self._paces[task] = 0.5 * (self._paces.get(task, spent) + spent)
 
-    def _choose(self, seat: Seat, on_outcome: OnOutcome) -> None:
+    def _choose(self, seat: Seat, codes: Mapping[int, str], on_outcome: OnOutcome) -> None:
         """Let a worker go on with the candidates whose code nobody has tried or is trying."""
         go = []
-        for trial, code in seat.codes.items():
+        for trial, code in codes.items():
             fate = self.twins.fate(seat.task, code, trial)
             if fate is not None:
                 on_outcome(fate)
@@ -152,7 +168,7 @@ class Pool:
                 go.append(trial)
             else:
                 self._held.append((seat.busy[trial], code))
-        seat.answer(go)
+        seat.answer(go, [trial for trial in codes if trial not in go])
 
     def _settle(self, seat: Seat, outcome: Outcome, on_outcome: OnOutcome) -> None:
         """Report an outcome, and that of those that have waited for it."""

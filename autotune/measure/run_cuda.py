@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import c_void_p
 from typing import TYPE_CHECKING, Any
@@ -50,9 +50,9 @@ class CudaRunner:
         """All in one program."""
         return [*compiled_together(several)]
 
-    def compile_finalist(self, lowered: Lowered) -> Function:
+    def compile_finalist(self, schedule: str, lower: Callable[[], Lowered]) -> Function:
         """As it will be deployed."""
-        return compiled_together([lowered])[0]
+        return compiled_together([lower()])[0]
 
     def prime(self, function: Function) -> None:
         """Nothing: a function is ready."""

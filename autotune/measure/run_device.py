@@ -10,6 +10,7 @@ from loopwright.autotune.measure.runner import Setting
 from loopwright.sched.runtime.device.build import DeviceLowered, programs_of
 
 if TYPE_CHECKING:
+    from loopwright.sched.lowering.stmt import Buffer
     from loopwright.sched.runtime.build import Lowered
     from loopwright.sched.runtime.device.cuda import CudaProgram, CudaSteps
     from loopwright.sched.runtime.device.opencl import OpenClProgram, Steps
@@ -23,9 +24,8 @@ CACHE_BYTES = 1 << 24
 class Candidate:
     """A compiled candidate: called with the arrays on the device, it has them worked on, and does not wait for that."""
 
-    def __init__(self, lowered: DeviceLowered, program: OpenClProgram | CudaProgram) -> None:
-        self.lowered, self.program = lowered, program
-        self._arrays = (*lowered.program.inputs, *lowered.program.outputs)
+    def __init__(self, arrays: Sequence[Buffer], program: OpenClProgram | CudaProgram) -> None:
+        self.arrays, self.program = tuple(arrays), program  # inputs, then outputs
         self._steps: Steps | CudaSteps | None = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -35,7 +35,7 @@ class Candidate:
     def steps(self, arguments: Sequence[Any]) -> Any:
         """Its kernels with a task's arguments, which are the same for all calls."""
         if self._steps is None:
-            places = dict(zip(self._arrays, arguments, strict=True))
+            places = dict(zip(self.arrays, arguments, strict=True))
             self._steps = self.program.bound({b: place for b, place in places.items() if place is not None})
         return self._steps
 
@@ -44,7 +44,8 @@ def compiled_together(several: Sequence[Lowered]) -> list[Candidate]:
     """Candidates, all in one program."""
     lowered = [low for low in several if isinstance(low, DeviceLowered)]
     programs: Sequence[OpenClProgram | CudaProgram] = programs_of(lowered)
-    return [Candidate(low, program) for low, program in zip(lowered, programs, strict=True)]
+    arrays = [(*low.program.inputs, *low.program.outputs) for low in lowered]
+    return [Candidate(own, program) for own, program in zip(arrays, programs, strict=True)]
 
 
 def keep_nothing(setting: Setting) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -50,9 +50,9 @@ class HostRunner:
         """Compiled with fewer of LLVM's passes, all in one module."""
         return build.compile_screened(several)
 
-    def compile_finalist(self, lowered: Lowered) -> Function:
+    def compile_finalist(self, schedule: str, lower: Callable[[], Lowered]) -> Function:
         """Compiled as it will be deployed."""
-        function: Function = build.compile_finalist(lowered)
+        function: Function = build.compile_finalist(lower())
         return function
 
     def prime(self, function: Function) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,6 @@ from loopwright.autotune.measure.runner import Function, Setting
 from loopwright.autotune.measure.timing import Flush, Stopwatch
 from loopwright.autotune.measure.turns import Turns
 from loopwright.sched.runtime.device import pocl
-from loopwright.sched.runtime.device.build import DeviceLowered
 from loopwright.sched.runtime.device.opencl import is_cpu, opened, seconds
 from loopwright.sched.runtime.device.target import DeviceTarget
 
@@ -44,7 +43,7 @@ class OpenClRunner:
         self.context, self.queue = opened(setting.target)
         device = self.queue.device
         self._late = is_cpu(device)
-        self._kept = KeptPrograms(setting.folder.parent / "programs")
+        self._kept = KeptPrograms(setting.folder.parent / "programs", setting.target)
         turns = Turns(setting.folder.parent / "device", disturbing=self._late)
         self.building, self.alone, self.in_a_row = turns.building, turns.alone, turns.alone
         self._strips = [self._placed(guarded) for guarded in self.outputs]
@@ -55,13 +54,12 @@ class OpenClRunner:
         """All in one program."""
         found = compiled_together(several)
         if self._late:
-            self._kept.keep(found)
+            self._kept.keep([low.schedule.to_json() for low in several], found)
         return [*found]
 
-    def compile_finalist(self, lowered: Lowered) -> Function:
+    def compile_finalist(self, schedule: str, lower: Callable[[], Lowered]) -> Function:
         """In the program that it was screened in; in one of its own, if there is none."""
-        assert isinstance(lowered, DeviceLowered)
-        return self._kept.find(lowered) or self.compile_screened([lowered])[0]
+        return self._kept.find(schedule) or self.compile_screened([lower()])[0]
 
     def prime(self, function: Any) -> None:
         """On a CPU, run one block: PoCL compiles a kernel when its first block is to run, which takes the longer."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -92,9 +92,9 @@ class RpcRunner:
         """In one library, with fewer of LLVM's passes."""
         return compile_candidates(several, partial(self._linked, quick=True))
 
-    def compile_finalist(self, lowered: Lowered) -> Function:
+    def compile_finalist(self, schedule: str, lower: Callable[[], Lowered]) -> Function:
         """In a library of its own, as it will be deployed."""
-        (function,) = compile_candidates([lowered], self._linked)
+        (function,) = compile_candidates([lower()], self._linked)
         return function
 
     def prime(self, function: Function) -> None:

@@ -76,8 +76,8 @@ class Runner(Protocol):
         """Functions for candidates that are compared and thrown away; quickly compiled, if that says enough of them."""
         ...
 
-    def compile_finalist(self, lowered: Lowered) -> Function:
-        """A function compiled as it will be deployed."""
+    def compile_finalist(self, schedule: str, lower: Callable[[], Lowered]) -> Function:
+        """A function compiled as it will be deployed: of a schedule, as JSON text, which ``lower`` lowers."""
         ...
 
     def prime(self, function: Function) -> None:

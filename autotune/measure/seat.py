@@ -35,17 +35,22 @@ class Seat:
         self.child = Child(nursery, threads, core)
         self.ready = False
         self.busy: dict[int, Candidate] = {}  # what it is to try, by trial
+        self.asking = False  # whether it asks for more before it runs what it has built
         self.running: int | None = None  # the trial whose code runs; None while code is made
         self.task = ""  # the key of what they are candidates for
         self.phase = "start"
         self.deadline = time.monotonic() + START_SECONDS
         self.looked = 0.0
-        self.codes: dict[
-            int, str
-        ] = {}  # what its candidates were lowered to, and the bytes that takes, by trial
+        # What its candidates were lowered to, and the bytes that takes, by trial.
+        self.codes: dict[int, str] = {}
         self.sizes: dict[int, int] = {}
         self.failed_starts = 0
         self.known: OrderedDict[str, None] = OrderedDict()  # what the worker keeps, in the order it forgets
+
+    @property
+    def idle(self) -> bool:
+        """Whether it has nothing to do."""
+        return not self.busy and not self.asking
 
     def restart(self) -> None:
         """Replace the worker."""
@@ -65,34 +70,48 @@ class Seat:
                 self.known.popitem(last=False)
         self.known.move_to_end(task.key)
 
-    def take(self, task: Task, candidates: Sequence[Candidate], cut: float | None) -> None:
-        """Have the worker try candidates, whose code is made together and runs one after the other."""
+    def take(
+        self, task: Task, candidates: Sequence[Candidate], cut: float | None, asking: bool = False
+    ) -> None:
+        """Have the worker try candidates, whose code is made together and runs one after the other; ``asking``: it asks for
+        more to build before it runs any, and is answered by :meth:`more`."""
         self.teach(task)
         self.busy = {candidate.trial: candidate for candidate in candidates}
-        self.task, self.codes, self.sizes = task.key, {}, {}
+        self.task, self.codes, self.sizes, self.asking = task.key, {}, {}, asking
         self.enter("build")
-        tried = [{"trial": c.trial, "schedule": c.schedule} for c in candidates]
-        self.child.send({"op": "try", "key": task.key, "candidates": tried, "cut": cut})
+        message = {"op": "try", "key": task.key, "cut": cut, "asking": asking}
+        self.child.send(message | {"candidates": as_sent(candidates)})
 
-    def answer(self, go: Sequence[int]) -> None:
-        """Say which trials the worker is to go on with, of those it has lowered."""
-        self.busy = {trial: self.busy[trial] for trial in go}
+    def more(self, candidates: Sequence[Candidate]) -> None:
+        """Give the worker more to build before it runs what it has built; it runs that if there are none."""
+        self.busy |= {candidate.trial: candidate for candidate in candidates}
+        self.asking = bool(candidates)
+        self.child.send({"candidates": as_sent(candidates)})
+        self._go_on()
+
+    def answer(self, go: Sequence[int], others: Sequence[int]) -> None:
+        """Say which trials the worker is to go on with, of those it has just lowered; ``others`` are through with."""
         self.child.send({"go": list(go)})
-        if go:
-            self.enter("build")
-        else:
+        for trial in others:
+            del self.busy[trial]
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if self.idle:
             self.rest()
+        else:
+            self.enter("build")
 
     def done(self, trial: int) -> None:
         """Note that a trial is through."""
         self.busy.pop(trial, None)
         self.running = None
-        if not self.busy:
+        if self.idle:
             self.rest()
 
     def rest(self) -> None:
         """Note that there is nothing to do, and no limit on that."""
-        self.busy, self.running, self.deadline = {}, None, float("inf")
+        self.busy, self.asking, self.running, self.deadline = {}, False, None, float("inf")
 
     def enter(self, phase: str, trial: int | None = None, more: float = 0.0) -> None:
         """Note what the worker is doing now, with which trial, and until when it may: ``more`` seconds longer than usual."""
@@ -157,6 +176,11 @@ class Seat:
         if self.phase == "build":
             return "compile-error", f"the compiler crashed: {text}"
         return "run-crash", text
+
+
+def as_sent(candidates: Sequence[Candidate]) -> list[dict[str, object]]:
+    """Candidates as a worker is told of them."""
+    return [{"trial": c.trial, "schedule": c.schedule} for c in candidates]
 
 
 def note(seat: Seat, message: dict[str, object]) -> Outcome | None:

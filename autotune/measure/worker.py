@@ -117,17 +117,40 @@ class Worker:
         self.channel.send(event="outcome", trial=trial, **outcome)
 
     def screen(self, message: dict[str, Any]) -> None:
-        """Build candidates together; then compare the result of each, and time it, on this core."""
-        task, candidates = self.task(message), message["candidates"]
+        """Build candidates together; then compare the result of each, and time it, on this core.
+
+        A worker that would wait for others to build before it may run anything asks for more to build.
+        """
+        task, built = self.task(message), dict[int, tuple[Any, float]]()
+        candidates, asking = message["candidates"], message["asking"]
+        while candidates:
+            built |= self.built(task, candidates)
+            candidates = self.asked("built")["candidates"] if asking else []
+        with self.turn(task.runner.in_a_row, "run"):
+            for trial, (function, spent) in built.items():
+                attempt = partial(self.attempt, task, function, message["cut"], spent)
+                self.answer(trial, partial(self.in_turn, task, attempt, trial))
+
+    def built(self, task: Loaded, candidates: Sequence[dict[str, Any]]) -> dict[int, tuple[Any, float]]:
+        """The functions of candidates, by trial, and the seconds that each took; of those that fail, the outcome is sent."""
         with self.turn(task.runner.building, "build"):
             start = time.perf_counter()
             functions = self.compile_all(task, self.ask(self.lower_all(task, candidates)))
             functions = self.prime_all(task, functions)
             spent = (time.perf_counter() - start) / len(candidates)
-        with self.turn(task.runner.in_a_row, "run"):
-            for trial, function in functions.items():
-                attempt = partial(self.attempt, task, function, message["cut"], spent)
-                self.answer(trial, partial(self.in_turn, task, attempt, trial))
+        return {trial: (function, spent) for trial, function in functions.items()}
+
+    def asked(self, event: str, **about: Any) -> dict[str, Any]:
+        """Ask the tuner something, and wait for the answer.
+
+        Raises:
+            SystemExit: the tuner is gone.
+        """
+        self.channel.send(event=event, **about)
+        answer = self.channel.receive()
+        if answer is None:
+            raise SystemExit
+        return answer
 
     @contextmanager
     def turn(
@@ -184,11 +207,7 @@ class Worker:
         if not lowered:
             return {}
         found = [(trial, low.code, low.peak_bytes) for trial, low in lowered.items()]
-        self.channel.send(event="lowered", lowered=found)
-        answer = self.channel.receive()
-        if answer is None:
-            raise SystemExit
-        return {trial: lowered[trial] for trial in answer["go"]}
+        return {trial: lowered[trial] for trial in self.asked("lowered", lowered=found)["go"]}
 
     def compile_all(self, task: Loaded, lowered: dict[int, Any]) -> dict[int, Any]:
         """Compiled functions by trial; of those that cannot be compiled, the outcome is sent."""
@@ -223,7 +242,8 @@ class Worker:
         task = self.task(message)
         start = time.perf_counter()
         with failures():
-            function = task.runner.compile_finalist(self.lower(task, message["schedule"]))
+            schedule = message["schedule"]
+            function = task.runner.compile_finalist(schedule, partial(self.lower, task, schedule))
         spent = time.perf_counter() - start
         self.in_turn(task, partial(self.check, task, function), message["trial"])
         self.kernels[message["key"], message["trial"]] = function

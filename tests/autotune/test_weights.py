@@ -69,7 +69,7 @@ def test_a_candidate_finds_its_weights_packed(tmp_path: Path) -> None:
     lowered = [build.lower_candidate(PRODUCT, schedule.to_json(), host()) for schedule in schedules]
     packing, plain = runner.compile_screened(lowered)
     assert isinstance(packing, Candidate) and not isinstance(plain, Candidate)
-    for function in (packing, plain, runner.compile_finalist(lowered[0])):
+    for function in (packing, plain, runner.compile_finalist("", lambda: lowered[0])):
         judge.poison([guarded.array for guarded in outputs])
         runner.run(function)
         assert judge.fault([guarded.array for guarded in outputs]) is None
