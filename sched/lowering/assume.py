@@ -154,24 +154,29 @@ def _middle(form: Linear) -> int | None:
     """What a form is in the middle of all loops; None if it depends on more than loops and sizes."""
     total = form.const
     for term, coefficient in form.terms.values():
-        value = _typical(term)
+        value = typical(term)
         if value is None:
             return None
         total += coefficient * value
     return total
 
 
-def _typical(expr: Expr) -> int | None:
+def typical(expr: Expr) -> int | None:
+    """What an expression is in the middle of all loops; None if it depends on more than loops and sizes.
+
+    >>> typical(Axis("i", 9) // 2 + 1)
+    3
+    """
     match expr:
         case Const():
             return int(expr.value)
         case Size():
             return min(max(TYPICAL, expr.at_least), expr.at_most)
         case Axis():
-            extent = _typical(node(expr.extent))
+            extent = typical(node(expr.extent))
             return None if extent is None else max(0, extent - 1) // 2
         case Binary(op="add" | "sub" | "mul" | "floordiv" | "mod" | "min" | "max"):
-            a, b = _typical(expr.a), _typical(expr.b)
+            a, b = typical(expr.a), typical(expr.b)
             if a is None or b is None or (expr.op in ("floordiv", "mod") and b == 0):
                 return None
             return {

@@ -61,10 +61,11 @@ def _taken(stmt: Stmt, cores: int) -> _Taken:
             branches = (stmt.then, stmt.otherwise or Seq(()))
             return _Taken(0, max(_taken(branch, cores).most for branch in branches))
         case For():
-            runs, inner = known(stmt.extent), _taken(stmt.body, cores)
+            inner = _taken(stmt.body, cores)
             if stmt.kind == "unroll":
+                runs = known(stmt.extent)
                 return _Taken(runs * inner.kept, max(0, runs - 1) * inner.kept + inner.most)
-            return _Taken(0, inner.most * (min(runs, cores) if stmt.kind == "parallel" else 1))
+            return _Taken(0, inner.most * (min(known(stmt.extent), cores) if stmt.kind == "parallel" else 1))
     return _Taken()
 
 

@@ -17,13 +17,15 @@ from loopwright.sched.language.expr import (
     Expr,
     Load,
     Select,
+    Size,
     Unary,
     children,
     substitute,
     walk,
 )
-from loopwright.sched.language.extents import known, known_shape
+from loopwright.sched.language.extents import Extent, known, known_shape, node
 from loopwright.sched.lowering.affine import number
+from loopwright.sched.lowering.assume import typical
 from loopwright.sched.lowering.bounds import Span, read_box
 from loopwright.sched.lowering.stmt import (
     Alloc,
@@ -167,7 +169,7 @@ def _steady(parts: Iterable[Stmt]) -> Iterator[Stmt]:
 
 
 def _loop_work(loop: For, block: Work) -> Work:
-    runs = known(loop.extent)
+    runs = _length(loop.extent)
     inner = tuple(replace(w, depth=w.depth + 1, times=w.times * runs) for w in block.loops)
     threads = loop.kind in (*THREADS, ALL_THREADS)
     accesses = tuple(
@@ -175,6 +177,12 @@ def _loop_work(loop: For, block: Work) -> Work:
         for a in block.accesses
     )
     return Work(accesses, block.operations * runs, (LoopWork(loop, block), *inner))
+
+
+def _length(extent: Extent) -> int:
+    """How long a loop is; one that the loops around it end, as long as it is in their middle."""
+    ends = isinstance(extent, Expr) and not any(isinstance(e, Size) for e in walk(extent))
+    return max(0, typical(node(extent)) or 0) if ends else known(extent)
 
 
 def _placed(load: Load, let: Let) -> Load:
@@ -201,6 +209,6 @@ def _box_elements(accesses: Iterable[Access]) -> int:
     sizes: tuple[int, ...] = ()
     for access in accesses:
         sizes = known_shape(access.buffer.shape)
-        spans = {axis: Span(number(0), axis.extent) for axis in access.inside}
+        spans = {axis: Span(number(0), _length(axis.extent)) for axis in access.inside}
         box = read_box([access.load], sizes, spans, box)
     return prod(min(known(span.extent), size) for span, size in zip(box or (), sizes, strict=False))

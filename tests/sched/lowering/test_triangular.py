@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from hypothesis import strategies as st
 import loopwright as lw
 from loopwright.sched.language.expr import Select, loads, walk
 from loopwright.sched.language.workload import Workload
+from loopwright.sched.lowering.peak import peak_bytes
 from loopwright.sched.lowering.stmt import For, Store, expressions, walk_statements
 from loopwright.sched.runtime.build import program_of
 from loopwright.sched.runtime.target import Target
 from loopwright.sched.scheduling.schedule import Schedule
+from loopwright.sched.views.work_done import work_of
 
 AVX2 = Target.parse({"kind": "cpu", "mcpu": "haswell", "cores": 2})
 COMPARE = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}
@@ -152,6 +155,20 @@ def test_sizes_that_only_a_call_knows(op: str) -> None:
         np.testing.assert_array_equal(kernel(a, b), masked(*sizes, op=op, by=1).reference(a, b))
     if op == "le":
         assert all(not selects(loop) for loop in loops(tiled(work, 3, 8, 2), "C.ko") if loop.part == "")
+
+
+def test_what_looks_at_programs_knows_triangles(tmp_path: Path) -> None:
+    work = masked(M=64, N=32, K=64)
+    s = tiled(work, 4, 16, 4)
+    whole, divided = (program_of(s, AVX2, divided=d) for d in (False, True))
+    assert peak_bytes(divided, cores=2) == peak_bytes(whole, cores=2)
+    # The sums are half of the products, and what the edge adds; counted by the middle of the loops around.
+    assert 0.4 < work_of(divided.body).operations / work_of(whole.body).operations < 0.7
+    kernel = lw.build(work, target="cpu", schedule=s)
+    assert "C" in str(kernel.profile(*(np.ones(t.shape, "f") for t in work.inputs)))
+    # A tuner's workers look at all of it.
+    found = lw.tune(work, trials=12, log=tmp_path / "log.jsonl")
+    assert found.measured == 12 and not found.failures
 
 
 def agree(schedule: Schedule) -> None:
