@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import replace
 from typing import Any
 
 from tvm import tirx
@@ -31,13 +30,14 @@ from loopwright.sched.language.interval import index_range
 from loopwright.sched.language.polynomial import exact
 from loopwright.sched.lowering import calls, floats, functions, integers, narrow, stmt
 from loopwright.sched.lowering.callcode import Calls
+from loopwright.sched.lowering.interleaving import interleaved, interleaves
 from loopwright.sched.lowering.microcode import microcode
 from loopwright.sched.lowering.places import flat, home
 from loopwright.sched.lowering.ranges import Ranges
 from loopwright.sched.lowering.rejoin import rejoined
 from loopwright.sched.lowering.scratch import VECTOR_ALIGNMENT, Scratch
 from loopwright.sched.lowering.sharing import repeated
-from loopwright.sched.lowering.streaming import fence, stored_past, streams
+from loopwright.sched.lowering.streaming import fence, streamed, streams
 
 KINDS = {
     "serial": ForKind.SERIAL,
@@ -81,6 +81,8 @@ class Emitter:
     Places in buffers, and the loops with them, are counted in ``counted``. In 64 bits they are the machine's addresses as they
     stand: LLVM has nothing to extend, and takes a sixth less time. What is computed *with* is of 32 bits all the same.
     """
+
+    shuffles = True  # whether vectors can be put together in another order
 
     def __init__(self, fused: bool, scale_bytes: int = 0, scope: str = "", counted: str = "int64") -> None:
         self.buffers: dict[int, Any] = {}
@@ -184,7 +186,9 @@ class Emitter:
         """One statement, without what stands before it."""
         match s:
             case stmt.For(kind="vectorize", body=stmt.Store() as store) if streams(s):
-                return self.streamed(s, store)
+                return streamed(self, s, store)
+            case stmt.For(kind="unroll") if self.shuffles and interleaves(s):
+                return interleaved(self, s)
             case stmt.For():
                 var, first = self.variable(s)
                 return For(var, first, self.extent(s.extent), KINDS[s.kind], self.body(s, var))
@@ -237,17 +241,10 @@ class Emitter:
         self.places[id(loop.var)] = var
         return var, tirx.const(0, self.counted)
 
-    def streamed(self, loop: stmt.For, store: stmt.Store) -> Any:
-        """The lanes of a loop, put together first and then stored past the caches."""
-        assert isinstance(loop.extent, int)
-        self.streaming = True
-        held = stmt.Buffer("held", (loop.extent,), store.buffer.dtype, "local", store.stage)
-        lanes = replace(loop, body=replace(store, buffer=held, indices=(loop.var,), role="value"))
-        made = self.parts(stmt.seq(stmt.Alloc(held), lanes))
-        self.values[id(loop.var)] = tirx.const(0, "int32")
-        self.places[id(loop.var)] = tirx.const(0, self.counted)
-        buffer, place = self.element(store.buffer, store.indices)
-        return SeqStmt([*made, stored_past(buffer, place, self.buffers[id(held)], loop.extent)])
+    def fix(self, var: Axis, value: int) -> None:
+        """Have a number for a variable from here on."""
+        self.values[id(var)] = tirx.const(value, "int32")
+        self.places[id(var)] = tirx.const(value, self.counted)
 
     def body(self, loop: stmt.For, var: Any) -> Any:
         """The body of a loop."""

@@ -6,16 +6,20 @@ store asks for its own address; along a row the answer is always the same, and L
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from tvm import tirx
 from tvm.ir import StringImm
-from tvm.tirx import AttrStmt, BufferLoad, Evaluate
+from tvm.tirx import AttrStmt, BufferLoad, Evaluate, SeqStmt
 
 from loopwright.sched import dtypes
 from loopwright.sched.language.expr import Expr, walk
 from loopwright.sched.lowering.affine import linear
-from loopwright.sched.lowering.stmt import For, Store
+from loopwright.sched.lowering.stmt import Alloc, Buffer, For, Store, seq
+
+if TYPE_CHECKING:
+    from loopwright.sched.lowering.emit import Emitter
 
 # Bytes that are written at once, at the least, and what their address is a multiple of.
 PIECE = 16
@@ -39,6 +43,18 @@ through:
 !0 = !{{i32 1}}
 """
 _FENCE = "define linkonce_odr void @lw_fence() alwaysinline nounwind {\n  fence seq_cst\n  ret void\n}\n"
+
+
+def streamed(emitter: Emitter, loop: For, store: Store) -> Any:
+    """The lanes of a loop, put together first and then stored past the caches."""
+    assert isinstance(loop.extent, int)
+    emitter.streaming = True
+    held = Buffer("held", (loop.extent,), store.buffer.dtype, "local", store.stage)
+    lanes = replace(loop, body=replace(store, buffer=held, indices=(loop.var,), role="value"))
+    made = emitter.parts(seq(Alloc(held), lanes))
+    emitter.fix(loop.var, 0)
+    buffer, place = emitter.element(store.buffer, store.indices)
+    return SeqStmt([*made, stored_past(buffer, place, emitter.buffers[id(held)], loop.extent)])
 
 
 def streams(loop: For) -> bool:

@@ -132,9 +132,11 @@ def count_shared(workers: Pool) -> list[int]:
     for seat in workers.seats:
         take = seat.take
 
-        def noted(task: Task, batch: Sequence[Candidate], cut: float | None, take: Any = take) -> None:
+        def noted(
+            task: Task, batch: Sequence[Candidate], cut: float | None, asking: bool, take: Any = take
+        ) -> None:
             counts.append(len(batch))
-            take(task, batch, cut)
+            take(task, batch, cut, asking)
 
         seat.take = noted  # type: ignore[method-assign]
     return counts

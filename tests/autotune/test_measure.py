@@ -90,7 +90,8 @@ def test_a_pool_learns_how_long_candidates_take_from_one_number(given: float | N
     taken: list[int] = []
 
     class Worker:
-        def take(self, task: object, candidates: list[Candidate], cut: object) -> None:
+        def take(self, task: object, candidates: list[Candidate], cut: object, asking: bool) -> None:
+            assert not asking
             taken.append(len(candidates))
 
     workers = pool.Pool(None, Limits(), (), given)  # type: ignore[arg-type]
@@ -98,9 +99,9 @@ def test_a_pool_learns_how_long_candidates_take_from_one_number(given: float | N
     task = Task("task", {}, {}, Path())
     for spent in (seconds, 0.0, 0.0):  # the first candidate takes what was expected, others next to nothing
         workers._queue.extend(Candidate(trial, "") for trial in range(8))
-        workers._give(workers.seats[0], task, pool.no_cut, None)
+        workers._give(workers.seats[0], task, pool.no_cut)
         workers._note_pace(task.key, Outcome(0, build_seconds=spent))
-    workers._give(workers.seats[0], task, pool.no_cut, None)
+    workers._give(workers.seats[0], task, pool.no_cut)
     assert taken == [1, 1, 2, 4]
 
 

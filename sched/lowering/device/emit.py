@@ -97,6 +97,8 @@ def _arrays(launch: stmt.Launch) -> Iterable[stmt.Buffer]:
 class DeviceEmitter(Emitter):
     """Writes kernels. Arrays of bool lie in memory as bytes: kernels take no others."""
 
+    shuffles = False
+
     def __init__(self, vectors: bool, counted: str) -> None:
         super().__init__(fused=False, scope="local", counted=counted)
         self.vectors = vectors
