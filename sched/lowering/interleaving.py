@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tvm import tirx
 from tvm.tirx import BufferLoad, BufferStore, SeqStmt
 
-from loopwright.sched.language.expr import Axis, walk
-from loopwright.sched.lowering.affine import linear
-from loopwright.sched.lowering.places import flat
+from loopwright.sched.lowering.places import step_of
 from loopwright.sched.lowering.stmt import Alloc, Buffer, For, Store, seq
 
 if TYPE_CHECKING:
@@ -33,18 +31,8 @@ def interleaves(loop: For) -> bool:
     if not (isinstance(loop.extent, int) and isinstance(lanes.extent, int) and 1 < loop.extent <= MOST):
         return False
     store = lanes.body
-    return store.role == "value" and _steps(store, loop.var) == 1 and _steps(store, lanes.var) == loop.extent
-
-
-def _steps(store: Store, var: Axis) -> int:
-    """How far a step of a loop moves what is stored; 0 if that is not the same everywhere."""
-    found = 0
-    for term, coefficient in linear(flat(store.buffer, store.indices)).terms.values():
-        if term is var:
-            found = coefficient
-        elif any(e is var for e in walk(term)):
-            return 0
-    return found
+    apart, beside = (step_of(store.buffer, store.indices, var) for var in (lanes.var, loop.var))
+    return store.role == "value" and beside == 1 and apart == loop.extent
 
 
 def interleaved(emitter: Emitter, loop: For) -> Any:

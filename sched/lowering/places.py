@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from loopwright.sched import dtypes
-from loopwright.sched.language.expr import Expr
+from loopwright.sched.language.expr import Axis, Expr, walk
 from loopwright.sched.lowering.affine import Linear, linear, times
 from loopwright.sched.lowering.stmt import Buffer
 
@@ -24,6 +24,17 @@ def flat(buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
             place.add(linear(index), step) if isinstance(step, int) else place.add(linear(times(index, step)))
         )
     return place.expr()
+
+
+def step_of(buffer: Buffer, indices: tuple[Expr, ...], var: Axis) -> int:
+    """How far in a buffer a step of a loop goes; 0 if that is not the same everywhere."""
+    found = 0
+    for term, coefficient in linear(flat(buffer, indices)).terms.values():
+        if term is var:
+            found = coefficient
+        elif any(e is var for e in walk(term)):
+            return 0
+    return found
 
 
 def home(buffer: Buffer) -> dict[str, Any]:

@@ -14,8 +14,7 @@ from tvm.ir import StringImm
 from tvm.tirx import AttrStmt, BufferLoad, Evaluate, SeqStmt
 
 from loopwright.sched import dtypes
-from loopwright.sched.language.expr import Expr, walk
-from loopwright.sched.lowering.affine import linear
+from loopwright.sched.lowering.places import step_of
 from loopwright.sched.lowering.stmt import Alloc, Buffer, For, Store, seq
 
 if TYPE_CHECKING:
@@ -64,23 +63,12 @@ def streams(loop: For) -> bool:
         return False
     kind = dtypes.stored(store.buffer.dtype)
     size = loop.extent * dtypes.itemsize(kind)
-    return kind in _LLVM and size >= PIECE and size & (size - 1) == 0 and _side_by_side(store, loop)
-
-
-def _side_by_side(store: Store, loop: For) -> bool:
-    """Whether the lanes go to neighbours in memory."""
-    reach = 0
-    for step, index in zip(store.buffer.steps, store.indices, strict=True):
-        for term, factor in linear(index).terms.values():
-            if term is loop.var and isinstance(step, int):
-                reach += step * factor
-            elif term is loop.var or _moves(term, loop):
-                return False
-    return reach == 1
-
-
-def _moves(term: Expr, loop: For) -> bool:
-    return any(part is loop.var for part in walk(term))
+    return (
+        kind in _LLVM
+        and size >= PIECE
+        and size & (size - 1) == 0
+        and step_of(store.buffer, store.indices, loop.var) == 1
+    )
 
 
 def stored_past(buffer: Any, place: list[Any], held: Any, lanes: int) -> Any:
